@@ -1,0 +1,212 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.core.reference import champion_duels, importance
+from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
+from tuner.core.observations import DUEL, LABEL, TIE
+
+CASES = {
+    "duels": {"duels": [(0, 1), (0, 2), (3, 0), (3, 4), (1, 4)]},
+    "labels": {"labels": [(0, True), (1, False), (2, True), (3, True)]},
+    "mixed": {"labels": [(0, True), (1, False), (2, True)], "duels": [(0, 2), (2, 3)]},
+    "ties": {"duels": [(0, 1), (2, 3)], "ties": [(0, 2), (1, 4)]},
+    "contradiction": {"duels": [(0, 1), (1, 0), (0, 1), (1, 2), (2, 0)]},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("variance", [1.0, 9.0])
+def test_the_posterior_agrees_with_importance_sampling_from_the_prior(case, variance):
+    rng = np.random.default_rng(5)
+    points, queries = rng.random((5, 2)), rng.random((8, 2))
+    expected = importance(points, queries, lengthscales=[0.4, 0.6], variance=variance, **CASES[case])
+    assert expected.effective > 3_000
+    model = SkewGP(Observations(points, **CASES[case]), lengthscales=[0.4, 0.6], variance=variance, seed=1)
+    noise = 4.0 * np.sqrt(1 / expected.effective + 1 / 15_000)
+    assert (np.abs(model.mean(queries) - expected.mean) / np.sqrt(expected.variance) < 0.02 + noise).all()
+    assert (np.abs(model.variance(queries) / expected.variance - 1.0) < 0.03 + 1.5 * noise).all()
+    assert np.abs(model.skewness(queries) - expected.skewness).max() < 0.05 + 3 * noise
+    assert np.abs(model.valid_probability(queries) - expected.valid).max() < 0.01
+    assert np.abs(model.win_probability(queries, queries[0]) - expected.win).max() < 0.01 + noise / 2
+    assert model.log_evidence("tilting") == pytest.approx(expected.log_evidence, abs=0.02)
+    assert model.log_evidence() == pytest.approx(expected.log_evidence, abs=0.3)
+
+
+def test_joint_samples_and_function_draws_have_the_marginals_of_the_posterior():
+    points, duels = champion_duels(np.random.default_rng(1), 8, 2)
+    model = SkewGP(Observations(points, duels=duels), [0.3, 0.4], 25.0)
+    queries = np.random.default_rng(2).random((5, 2))
+    mean, deviation = model.mean(queries), np.sqrt(model.variance(queries))
+    samples = model.sample(queries, 20_000)
+    functions = np.array([model.function_draw(seed=seed)(queries) for seed in range(1500)])
+    for drawn in (samples, functions):
+        assert (np.abs(drawn.mean(axis=0) - mean) / deviation < 4.5 * np.sqrt(1 / len(drawn) + 1 / 15_000)).all()
+        assert (np.abs(drawn.var(axis=0) / deviation**2 - 1) < 7.0 * np.sqrt(1 / len(drawn) + 1 / 15_000)).all()
+    first, second = samples[:, 0] - samples[:, 1], model.difference(queries[:1], queries[1])
+    assert first.var() == pytest.approx(second.variance[0], rel=0.05)
+
+
+def test_the_paper_s_section_4_example_is_reproduced():
+    duels = [(1.25, -1.8), (-1.23, 1.25), (0.18, -1.23), (0.18, -2.52), (-2.52, 2.18), (-1.8, -0.5), (-1.8, 0.67)]
+    places = sorted({x for duel in duels for x in duel})
+    data = Observations(np.array(places)[:, None], duels=[(places.index(a), places.index(b)) for a, b in duels])
+    exact, laplace = SkewGP(data, 0.35, 50.0), Laplace(data, 0.35, 50.0)
+    grid = np.linspace(-2.6, 2.6, 131)[:, None]
+    skewness = exact.difference(grid, [[0.18]]).skewness
+    assert -1.25 < skewness[np.argmax(np.abs(skewness))] < -0.85
+    assert exact.mean([[0.19]])[0] > 1.5 * laplace.mean([[0.19]])[0] > 0
+    assert exact.variance([[0.19]])[0] > laplace.variance([[0.19]])[0]
+    assert exact.skewness([[-0.51]])[0] < -0.2
+    assert laplace.skewness([[-0.51]])[0] == 0.0
+
+
+@pytest.mark.parametrize("hyper", ["fixed", "fitted"])
+def test_the_paper_s_one_dimensional_mixed_example_learns_the_non_valid_zone(hyper):
+    places = [0.18, 1.25, 2.18, 0.67, -2.52, -1.8, -1.23, -0.5]
+    data = Observations(
+        np.array(places)[:, None],
+        labels=[(i, x > -0.2) for i, x in enumerate(places)],
+        duels=[(0, 1), (2, 3), (0, 2), (1, 3), (0, 3)],
+    )
+    model = SkewGP(data, 0.35, 50.0) if hyper == "fixed" else fit(data)
+    grid = np.linspace(-2.6, 2.6, 105)[:, None]
+    mean = model.mean(grid)
+    # the data have their nearest points at -0.5 and 0.18: the sign must change between them, and only there
+    assert (mean[grid[:, 0] < -0.4] < 0).all()
+    assert (mean[grid[:, 0] > -0.1] > 0).all()
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([0.1, 5.0, 500.0]))
+def test_more_evidence_for_v_over_u_never_lowers_its_probability(seed, count, variance):
+    points, duels = champion_duels(np.random.default_rng(seed), count, 2, flips=0.3)
+    before = SkewGP(Observations(points, duels=duels), 0.3, variance)
+    for winner, loser in (duels[0], duels[-1][::-1]):
+        after = SkewGP(Observations(points, duels=[*duels, (winner, loser)]), 0.3, variance)
+        gain = after.win_probability(points[[winner]], points[loser]) - before.win_probability(
+            points[[winner]], points[loser]
+        )
+        assert gain[0] > -0.02  # Monte-Carlo error of two times 20,000 draws
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6))
+def test_relabelling_points_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    points, duels = champion_duels(rng, 10, 3)
+    order = rng.permutation(11)
+    place = np.argsort(order)
+    renamed = Observations(points[order], duels=[(int(place[a]), int(place[b])) for a, b in duels])
+    queries = rng.random((4, 3))
+    one, other = SkewGP(Observations(points, duels=duels), 0.4, 10.0), SkewGP(renamed, 0.4, 10.0)
+    assert one.mean(queries) == pytest.approx(other.mean(queries), abs=1e-6)
+    assert one.variance(queries) == pytest.approx(other.variance(queries), rel=1e-6)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6))
+def test_a_point_nobody_spoke_of_leaves_the_others_unchanged(seed):
+    rng = np.random.default_rng(seed)
+    points, duels = champion_duels(rng, 10, 2)
+    queries = rng.random((4, 2))
+    one = SkewGP(Observations(points, duels=duels), 0.4, 10.0)
+    other = SkewGP(Observations(np.vstack([points, rng.random((2, 2))]), duels=duels), 0.4, 10.0)
+    assert one.mean(queries) == pytest.approx(other.mean(queries), abs=1e-8)
+    assert one.log_evidence() == pytest.approx(other.log_evidence(), abs=1e-10)
+
+
+@pytest.mark.parametrize("variance", [1e-2, 1.0, 100.0, 1e6])
+def test_a_duel_and_its_mirror_leave_the_probability_at_one_half(variance):
+    data = Observations([[0.2, 0.3], [0.6, 0.9]], duels=[(0, 1), (1, 0)] * 5)
+    assert SkewGP(data, 0.3, variance).win_probability([[0.2, 0.3]], [0.6, 0.9])[0] == pytest.approx(0.5, abs=0.015)
+
+
+def test_a_point_wins_against_itself_half_the_time():
+    data = Observations([[0.2], [0.6]], duels=[(0, 1)])
+    assert SkewGP(data, 0.3, 5.0).win_probability([[0.4]], [[0.4]])[0] == 0.5
+
+
+def test_a_careless_judge_counts_less():
+    points = [[0.2], [0.6]]
+    sure = SkewGP(Observations(points, duels=[(0, 1)]), 0.3, 5.0, noise=[1.0])
+    careless = SkewGP(Observations(points, duels=[(0, 1)]), 0.3, 5.0, noise=[6.0])
+    assert sure.win_probability([[0.2]], [[0.6]])[0] > careless.win_probability([[0.2]], [[0.6]])[0] + 0.1 > 0.6
+
+
+def test_a_noise_scale_is_a_rescaled_kernel():
+    points, duels = champion_duels(np.random.default_rng(0), 10, 2)
+    data = Observations(points, duels=duels)
+    assert SkewGP(data, 0.3, 9.0, noise=3.0).log_evidence() == pytest.approx(SkewGP(data, 0.3, 1.0).log_evidence())
+
+
+def test_separate_latents_answer_with_the_right_one():
+    rng = np.random.default_rng(4)
+    points, duels = champion_duels(rng, 10, 2)
+    data = Observations(points, labels=[(i, bool(points[i, 0] < 0.6)) for i in range(11)], duels=duels)
+    f, g = SkewGP(data.only(DUEL, TIE), 0.3, 10.0), SkewGP(data.only(LABEL), 0.5, 5.0)
+    both = SeparateSkewGP(data, f, g)
+    queries = rng.random((5, 2))
+    assert both.mean(queries) == pytest.approx(f.mean(queries))
+    assert both.valid_probability(queries) == pytest.approx(g.valid_probability(queries))
+    assert both.log_evidence() == pytest.approx(f.log_evidence() + g.log_evidence())
+
+
+DEGENERATE = {
+    "nothing": {"points": np.empty((0, 2))},
+    "only points": {"points": [[0.1, 0.2], [0.3, 0.4]]},
+    "one duel": {"points": [[0.1, 0.2], [0.3, 0.4]], "duels": [(0, 1)]},
+    "all valid": {"points": np.random.default_rng(0).random((9, 2)), "labels": [(i, True) for i in range(9)]},
+    "all non-valid": {"points": np.random.default_rng(0).random((9, 2)), "labels": [(i, False) for i in range(9)]},
+    "a cycle": {"points": np.random.default_rng(0).random((3, 2)), "duels": [(0, 1), (1, 2), (2, 0)]},
+    "fifty-fifty": {"points": np.random.default_rng(0).random((2, 2)), "duels": [(0, 1), (1, 0)] * 25},
+    "near duplicates": {
+        "points": [[0.5, 0.5], [0.5, 0.5 + 1e-13], [0.5, 0.5 + 1e-9], [0.1, 0.9]],
+        "duels": [(0, 1), (1, 2), (2, 3)],
+        "ties": [(0, 2)],
+    },
+    "a repeat judged": {"points": [[0.5, 0.5], [0.5, 0.5], [0.2, 0.2]], "duels": [(0, 1), (1, 2)]},
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+@pytest.mark.parametrize("variance", [1e-2, 1.0, 1e6])
+@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+def test_degenerate_data_give_finite_answers(case, variance, kernel):
+    data = Observations(**DEGENERATE[case])
+    queries = np.random.default_rng(1).random((4, 2))
+    exact, laplace = SkewGP(data, 0.3, variance, kernel=kernel), Laplace(data, 0.3, variance, kernel=kernel)
+    for model in (exact, laplace):
+        lower, upper = model.interval(queries)
+        assert (lower <= upper).all()
+        numbers = [model.mean(queries), model.variance(queries), model.skewness(queries), model.quantile(queries, 0.3)]
+        assert np.isfinite(np.concatenate([*numbers, lower, upper, [model.log_evidence()]])).all()
+        for probability in (model.win_probability(queries, queries[0]), model.valid_probability(queries)):
+            assert ((probability >= 0) & (probability <= 1)).all()
+    assert np.isfinite(exact.sample(queries, 3)).all()
+    assert np.isfinite(exact.function_draw()(queries)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variance", [1.0, 1e6])
+def test_a_thousand_rows_work(variance):
+    points, duels = champion_duels(np.random.default_rng(0), 1000, 2)
+    model = SkewGP(Observations(points, duels=duels), 0.3, variance)
+    assert np.isfinite(model.mean(points[:5])).all()
+    assert np.isfinite(model.log_evidence())
+
+
+@pytest.mark.parametrize(
+    ("query", "message"), [([[0.1]], "2 coordinates"), ([[0.1, np.nan]], "row 0"), ([[[0.1, 0.2]]], "2 coordinates")]
+)
+def test_a_bad_query_is_refused(query, message):
+    with pytest.raises(ValueError, match=message):
+        SkewGP(Observations([[0.1, 0.2], [0.3, 0.4]], duels=[(0, 1)]), 0.3, 1.0).mean(query)
+
+
+def test_the_same_seed_gives_the_same_numbers_to_the_last_bit():
+    points, duels = champion_duels(np.random.default_rng(0), 20, 2)
+    data = Observations(points, duels=duels)
+    one, other = (SkewGP(data, 0.3, 10.0, seed=4).mean(points) for _ in range(2))
+    assert (one == other).all()

@@ -1,0 +1,1 @@
+"""Tune a manufacturing process by asking people which of two parts is better."""

@@ -1,0 +1,1 @@
+"""Measurements anyone can run again: speed, tables, the paper's experiments."""

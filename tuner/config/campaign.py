@@ -1,0 +1,178 @@
+"""The tables `[[campaign]]`: one tuning effort on one machine, its parameters, limits and manners."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import time
+from typing import Annotated, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from tuner.adapter import AdapterSettings
+from tuner.config.checks import campaign_complaints
+from tuner.config.explain import explain
+from tuner.config.parameters import Parameter
+from tuner.config.section import Complaint, Label, Section, reject
+from tuner.core.expression import Constraint, ExpressionError, parse_constraint
+from tuner.plugins import AdapterNotFoundError, load_adapter
+from tuner.text import shown
+
+_WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+
+
+def _constraint(value: object) -> Constraint:
+    if isinstance(value, Constraint):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f'must be a text such as "2*speed + pressure <= 140", not {shown(value)}')
+    try:
+        return parse_constraint(value)
+    except ExpressionError as error:
+        raise ValueError(f"{shown(value)}, {error}") from error
+
+
+def _timezone(name: str) -> str:
+    if name == "UTC":  # known even where no time zone database is installed
+        return name
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, ZoneInfoNotFoundError) as error:
+        raise ValueError(f'{shown(name)} is not a time zone; allowed: names such as "Europe/Vienna", "UTC"') from error
+    return name
+
+
+class Window(Section):
+    """A time of day, from start to end, over midnight if start is later than end."""
+
+    start: time
+    end: time
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        match = _WINDOW.fullmatch(value)
+        if not match or match.groups()[:2] == match.groups()[2:]:
+            raise ValueError(f'{shown(value)} is not a time of day; allowed: "22:00-06:00", HH:MM to another HH:MM')
+        return {"start": time(int(match[1]), int(match[2])), "end": time(int(match[3]), int(match[4]))}
+
+    def contains(self, moment: time) -> bool:
+        """Whether a time of day is inside; the start is, the end is not."""
+        if self.start < self.end:
+            return self.start <= moment < self.end
+        return moment >= self.start or moment < self.end
+
+
+class Budget(Section):
+    """When a campaign ends by itself."""
+
+    trials: int = Field(ge=1, le=1_000_000, description="largest number of trials")
+    scrap: int | None = Field(None, ge=0, description="largest number of non-valid trials; none: no limit")
+
+
+class Questions(Section):
+    """When operators may be asked."""
+
+    timezone: Annotated[str, AfterValidator(_timezone)] = Field("UTC", description="time zone of the windows")
+    quiet_hours: tuple[Window, ...] = Field((), description="times of day without questions, as in 22:00-06:00")
+    breaks: tuple[Window, ...] = Field((), description="breaks of the shift, without questions")
+    per_hour: int | None = Field(None, ge=1, description="largest number of questions in an hour; none: no limit")
+
+
+class Policy(Section):
+    """How careful and how demanding tuner is."""
+
+    approval: bool = Field(True, description="whether an engineer approves each proposal before it is sent")
+    dry_run: bool = Field(False, description="whether everything is done but sending settings to the machine")
+    settling_parts: int = Field(0, ge=0, description="parts to discard after a change")
+    settling_s: float = Field(0.0, ge=0, description="seconds to wait after a change")
+    champion_reduel_hours: float | None = Field(None, gt=0, description="hours between re-checks of the champion")
+    questions: Questions = Field(default_factory=Questions, description="when operators may be asked")
+
+
+class AdapterChoice(Section):
+    """Which adapter speaks with the machine, and its own settings."""
+
+    name: str = Field(description="name of an installed adapter")
+    settings: SerializeAsAny[InstanceOf[AdapterSettings]] = Field(
+        default_factory=AdapterSettings, validate_default=True, description="the adapter's own settings"
+    )
+
+    @field_validator("name")
+    @classmethod
+    def _installed(cls, name: str) -> str:
+        try:
+            load_adapter(name)
+        except AdapterNotFoundError as error:
+            raise ValueError(str(error)) from error
+        return name
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _own_model(cls, value: object, info: ValidationInfo) -> object:
+        """Let the adapter's model judge its table; without a valid name there is nothing to judge it by."""
+        if "name" not in info.data:
+            return AdapterSettings()
+        model = load_adapter(info.data["name"]).Settings
+        if isinstance(value, model):
+            return value
+        table = {} if isinstance(value, AdapterSettings) else value
+        try:
+            # as JSON, so that lists become tuples and texts become paths though the model is strict
+            return model.model_validate_json(json.dumps(table))
+        except ValidationError as error:
+            reject(explain(error, model))
+            raise
+
+
+class Campaign(Section):
+    """One tuning effort on one machine."""
+
+    name: Label = Field(description="name of the campaign")
+    machine: Label = Field(description="name of the machine; two campaigns cannot share one")
+    budget: Budget = Field(description="when the campaign ends by itself")
+    policy: Policy = Field(default_factory=Policy, description="approval, settling, questions")
+    adapter: AdapterChoice = Field(description="the table [campaign.adapter]")
+    parameters: tuple[Parameter, ...] = Field(
+        alias="parameter", min_length=1, max_length=100, description="at least one table [[campaign.parameter]]"
+    )
+    constraints: tuple[
+        Annotated[
+            InstanceOf[Constraint],
+            BeforeValidator(_constraint, json_schema_input_type=str),
+            PlainSerializer(lambda constraint: constraint.text, return_type=str),
+        ],
+        ...,
+    ] = Field((), max_length=100, description="inequalities between parameters")
+
+    @property
+    def known_good(self) -> Mapping[str, float | int | str]:
+        """The setting the machine is known to work at: every parameter's start value."""
+        return {parameter.name: parameter.start for parameter in self.parameters}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        reject(
+            campaign_complaints(
+                names={index: parameter.name for index, parameter in enumerate(self.parameters)},
+                parameters=dict(enumerate(self.parameters)),
+                constraints=dict(enumerate(self.constraints)),
+            )
+        )
+        adapter = load_adapter(self.adapter.name)
+        complaints = adapter.complaints(self.adapter.settings, [parameter.name for parameter in self.parameters])
+        reject([Complaint(("adapter", "settings"), sentence) for sentence in complaints])
+        return self

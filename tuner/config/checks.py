@@ -1,0 +1,59 @@
+"""Checks between the tables of a configuration: names used twice, constraints and what they speak of."""
+
+from collections.abc import Mapping
+
+from tuner.config.parameters import Choice, Parameter
+from tuner.config.section import Complaint
+from tuner.core.expression import Constraint
+from tuner.text import listed, nearest, shown
+
+
+def campaign_complaints(
+    names: Mapping[int, str], parameters: Mapping[int, Parameter], constraints: Mapping[int, Constraint]
+) -> list[Complaint]:
+    """Complaints on the parameters of one campaign, by their position.
+
+    Args:
+        names: of all parameters, also of those that have errors of their own.
+        parameters: those without errors.
+        constraints: those that could be parsed.
+    """
+    found = repeated(names, ("parameter",), "name", "parameter")
+    by_name = {parameter.name: parameter for parameter in parameters.values()}
+    for index, constraint in constraints.items():
+        found += [Complaint(("constraints", index), s) for s in _constraint(constraint, set(names.values()), by_name)]
+    return found
+
+
+def repeated(names: Mapping[int, str], path: tuple[str, ...], key: str, noun: str) -> list[Complaint]:
+    """A complaint for every name that an earlier table has too."""
+    found = []
+    seen: set[str] = set()
+    for index, name in names.items():
+        if name in seen:
+            found.append(Complaint((*path, index, key), f"another {noun} has the {key} {shown(name)} too"))
+        seen.add(name)
+    return found
+
+
+def _constraint(constraint: Constraint, names: set[str], parameters: Mapping[str, Parameter]) -> list[str]:
+    text = shown(constraint.text)
+    if not constraint.names:
+        return [f"{text} speaks of no parameter; known: {listed(sorted(names))}"]
+    unknown = sorted(constraint.names - names)
+    if unknown:
+        return [
+            f"{text} speaks of {shown(name)}, which is no parameter{nearest(name, names) or ';'} "
+            f"known: {listed(sorted(names))}"
+            for name in unknown
+        ]
+    choices = sorted(name for name in constraint.names if isinstance(parameters.get(name), Choice))
+    if choices:
+        return [f"{text} speaks of {shown(name)}, which is a choice and not a number" for name in choices]
+    if constraint.names - parameters.keys():
+        return []  # a parameter with errors of its own has no start to test
+    start = {name: float(parameters[name].start) for name in constraint.names}
+    if not constraint.holds(start):
+        at = ", ".join(f"{name} = {value:g}" for name, value in sorted(start.items()))
+        return [f"the start values must satisfy {text}, but {at} do not (margin {float(constraint.margin(start)):g})"]
+    return []

@@ -1,0 +1,88 @@
+"""The table `[daemon]`: where the daemon keeps its state, listens and logs; every key has a default."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from tuner.config.section import Section
+from tuner.text import shown
+
+_TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
+_LONGEST_SOCKET_PATH = 107  # bytes, a limit of the operating system
+
+
+def _endpoint(text: str) -> str:
+    allowed = 'allowed: "ipc:///absolute/path" or "tcp://host:port"'
+    if text.startswith("ipc://"):
+        path = text.removeprefix("ipc://")
+        if not path.startswith("/"):
+            raise ValueError(f"{shown(text)} is not an endpoint with an absolute path; {allowed}")
+        if len(path.encode()) > _LONGEST_SOCKET_PATH:
+            raise ValueError(f"the path is longer than the {_LONGEST_SOCKET_PATH} bytes a socket may have")
+        return text
+    match = _TCP.fullmatch(text)
+    if not match or not 1 <= int(match[2]) <= 65_535:
+        raise ValueError(f"{shown(text)} is not an endpoint; {allowed}")
+    return text
+
+
+def _not_empty(path: Path) -> Path:
+    if "\0" in str(path) or path == Path():
+        raise ValueError("must be the path of a directory")
+    return path
+
+
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Directory = Annotated[Path, AfterValidator(_not_empty)]
+
+
+class Log(Section):
+    """What is written about the daemon's work; the journal is independent of it."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field("info", description="least important level written")
+    format: Literal["text", "json"] = Field("text", description="format on stderr; files are always JSON")
+    directory: Directory | None = Field(None, description="directory of rotating log files; none: stderr only")
+    file_megabytes: float = Field(10.0, gt=0, le=10_000, description="size at which a new log file is begun")
+    files_kept: int = Field(5, ge=1, le=1000, description="number of old log files kept")
+
+
+class Daemon(Section):
+    """The daemon's places; what is left out is chosen by `places`."""
+
+    state_directory: Directory | None = Field(None, description="directory of journal, keys and backups")
+    requests: Endpoint | None = Field(None, description="endpoint that answers requests")
+    events: Endpoint | None = Field(None, description="endpoint that publishes events")
+    backup_hours: float = Field(24.0, gt=0, le=8760, description="hours between backups of the journal")
+    log: Log = Field(default_factory=Log, description="logging")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a daemon with a given configuration and environment lives."""
+
+    state_directory: Path
+    requests: str
+    events: str
+
+
+def places(daemon: Daemon, environ: Mapping[str, str], home: Path) -> Places:
+    """Fill in what `[daemon]` leaves out: systemd's directories if there are, else the user's own.
+
+    Sockets are put beside the state, or in systemd's runtime directory.
+    """
+    state = daemon.state_directory
+    if state is None and environ.get("STATE_DIRECTORY"):
+        state = Path(environ["STATE_DIRECTORY"].partition(":")[0])
+    if state is None:
+        state = Path(environ.get("XDG_STATE_HOME") or home / ".local" / "state") / "tuner"
+    state = state.expanduser().absolute()
+    sockets = Path(environ.get("RUNTIME_DIRECTORY", "").partition(":")[0] or state).absolute()
+    return Places(
+        state_directory=state,
+        requests=daemon.requests or f"ipc://{sockets / 'requests.sock'}",
+        events=daemon.events or f"ipc://{sockets / 'events.sock'}",
+    )

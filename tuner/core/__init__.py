@@ -1,0 +1,31 @@
+"""The exact Skew Gaussian Process: pure numpy and scipy; no I/O, clock, logging or global random state."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tuner.core.fitting import Fit, Prior, fit, fit_hyper
+    from tuner.core.laplace import Laplace
+    from tuner.core.observations import Observations
+    from tuner.core.separate import SeparateSkewGP
+    from tuner.core.skewgp import SkewGP
+
+__all__ = ["Fit", "Laplace", "Observations", "Prior", "SeparateSkewGP", "SkewGP", "fit", "fit_hyper"]
+
+# loaded when first asked for: scipy takes a second, and the config's constraint parser needs none of it
+_HOMES = {
+    "Fit": "fitting",
+    "Prior": "fitting",
+    "fit": "fitting",
+    "fit_hyper": "fitting",
+    "Laplace": "laplace",
+    "Observations": "observations",
+    "SeparateSkewGP": "separate",
+    "SkewGP": "skewgp",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,258 @@
+"""The evidence by expectation propagation, with its gradient: the default, accurate to about 0.2 nat at 500 rows.
+
+Row i of s ~ N(0, C) is observed as lower_i <= s_i + e_i <= upper_i, e_i ~ N(0, 1). EP replaces each row's likelihood
+by a Gaussian site exp(-tau_i s_i^2 / 2 + nu_i s_i). Sites are updated in parallel; Anderson acceleration is tried and
+kept only while it lowers the residual. What has not converged is never returned: `NotConvergedError` is raised.
+
+Glossary:
+    C        (m, m) prior covariance of the rows            B       I + sqrt(tau) C sqrt(tau)
+    tau, nu  (m,) site precisions (0..1) and shifts         L       Cholesky factor of B
+    v, mu    (m,) cavity variances and means                b, R    with which the gradient is tr((b b' - R) dC) / 2
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.special import erfcx, log_ndtr
+
+from tuner.core.linalg import FloatArray, cholesky, inverse_factored, solve_factored, solve_lower
+
+TOLERANCE = 1e-6
+ITERATIONS = 60
+DAMPED_ITERATIONS = 400
+MEMORY = 5
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
+
+
+class NotConvergedError(ArithmeticError):
+    """EP did not reach its fixed point, so there is no evidence to return."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """The Gaussian sites: what a warm start needs."""
+
+    tau: FloatArray
+    nu: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A converged EP approximation."""
+
+    log_evidence: float
+    sites: Sites
+    factor: FloatArray
+    b: FloatArray
+    row_mean: FloatArray
+    lower_slope: FloatArray
+    upper_slope: FloatArray
+    iterations: int
+
+    def weights(self) -> FloatArray:
+        """Return Q = b b' - R, so that the gradient along dC is sum(Q * dC) / 2."""
+        root = np.sqrt(self.sites.tau)
+        return np.outer(self.b, self.b) - root[:, None] * inverse_factored(self.factor) * root[None, :]
+
+
+def box_moments(
+    mean: FloatArray, variance: FloatArray, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return log Z of N(mean, variance) on [lower, upper] and four derivatives of it.
+
+    They are: the first and minus the second in the mean, the one in lower and the one in upper.
+    """
+    deviation = np.sqrt(variance)
+    alpha = (lower - mean) / deviation
+    log_z, ratio = log_ndtr(-alpha), _hazard(alpha)
+    spread = ratio * (ratio - alpha)
+    at_upper = np.zeros_like(alpha)
+    at_lower = ratio.copy()
+    ties = np.isfinite(upper)
+    if ties.any():
+        beta = (upper[ties] - mean[ties]) / deviation[ties]
+        log_z[ties], ratio[ties], spread[ties], at_lower[ties], at_upper[ties] = _two_sided(alpha[ties], beta)
+    return log_z, ratio / deviation, spread / variance, -at_lower / deviation, at_upper / deviation
+
+
+def _hazard(alpha: FloatArray) -> FloatArray:
+    """Return phi(alpha) / Phi(-alpha), for any alpha."""
+    with np.errstate(over="ignore"):
+        return np.sqrt(2.0 / np.pi) / erfcx(alpha / np.sqrt(2.0))
+
+
+_Moments = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+def _two_sided(alpha: FloatArray, beta: FloatArray) -> _Moments:
+    """Return log Z, its slope and minus curvature in the mean, and phi(alpha)/Z, phi(beta)/Z, on a unit normal."""
+    narrow = (beta - alpha) * (2.0 + np.abs(alpha + beta)) < 16.0
+    result = np.empty((5, len(alpha)))
+    result[:, narrow] = _narrow(alpha[narrow], beta[narrow])
+    result[:, ~narrow] = _wide(alpha[~narrow], beta[~narrow])
+    return result[0], result[1], result[2], result[3], result[4]
+
+
+def _narrow(alpha: FloatArray, beta: FloatArray) -> _Moments:
+    """By quadrature, whose terms are all positive: nothing cancels, however narrow the interval."""
+    centre, half = (alpha + beta) / 2.0, (beta - alpha) / 2.0
+    t = half[:, None] * _NODES
+    exponent = -centre[:, None] * t - 0.5 * t * t
+    shift = exponent.max(axis=1)
+    weight = _WEIGHTS * np.exp(exponent - shift[:, None])
+    total = weight.sum(axis=1)
+    log_z = np.log(half * total) + shift - 0.5 * centre * centre - _LOG_ROOT
+    offset = (weight * t).sum(axis=1) / total
+    inner = (weight * (t - offset[:, None]) ** 2).sum(axis=1) / total
+    edge = -_LOG_ROOT - log_z
+    return log_z, centre + offset, 1.0 - inner, np.exp(edge - alpha**2 / 2), np.exp(edge - beta**2 / 2)
+
+
+def _wide(alpha: FloatArray, beta: FloatArray) -> _Moments:
+    """By differences of tail probabilities, taken on the side where they are small."""
+    flip = alpha + beta < 0.0
+    low, high = np.where(flip, -beta, alpha), np.where(flip, -alpha, beta)
+    log_low = log_ndtr(-low)
+    log_z = log_low + np.log1p(-np.exp(log_ndtr(-high) - log_low))
+    edge = -_LOG_ROOT - log_z
+    at_low, at_high = np.exp(edge - low**2 / 2), np.exp(edge - high**2 / 2)
+    slope = at_low - at_high
+    spread = slope**2 - (low * at_low - high * at_high)
+    at_alpha, at_beta = np.where(flip, at_high, at_low), np.where(flip, at_low, at_high)
+    return log_z, np.where(flip, -slope, slope), spread, at_alpha, at_beta
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One evaluation of the fixed-point map at (tau, nu)."""
+
+    tau: FloatArray
+    nu: FloatArray
+    residual: float
+    scale: FloatArray
+    factor: FloatArray
+    b: FloatArray
+    row_mean: FloatArray
+    log_evidence: float
+    slopes: tuple[FloatArray, FloatArray]
+
+
+def _step(C: FloatArray, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray) -> _Step:
+    root = np.sqrt(tau)
+    prior = np.diag(C)
+    factor = cholesky(root[:, None] * C * root[None, :] + np.eye(len(tau)))
+    # 1 - tau Sigma_ii is the diagonal of B^-1; where tau is tiny that form loses Sigma_ii, so it is solved for
+    inverse = lapack.dtrtri(factor, lower=1)[0]
+    rest = np.einsum("ij,ij->j", inverse, inverse)
+    weak = np.flatnonzero(tau * prior < 1e-3)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sigma = (1.0 - rest) / tau
+    if weak.size:
+        solved = solve_lower(factor, root[:, None] * C[:, weak])
+        sigma[weak] = prior[weak] - np.einsum("ij,ij->j", solved, solved)
+        rest[weak] = 1.0 - tau[weak] * sigma[weak]
+    projected = C @ nu
+    b = nu - root * solve_factored(factor, root * projected)
+    mean = C @ b
+    v = np.maximum(sigma / rest, 0.0)
+    mu = (mean - sigma * nu) / rest
+    log_z, slope, curvature, at_lower, at_upper = box_moments(mu, 1.0 + v, lower, upper)
+    curvature = np.clip(curvature, 0.0, 1.0 / (1.0 + v))
+    tilt = 1.0 - curvature * v
+    scale = 1.0 + tau * v
+    log_sites = log_z + 0.5 * np.log(scale) - 0.5 * (2.0 * mu * nu + v * nu * nu - mu * mu * tau) / scale
+    log_evidence = float(log_sites.sum() - np.log(np.diag(factor)).sum() + 0.5 * nu @ mean)
+    tau_new, nu_new = curvature / tilt, (slope + curvature * mu) / tilt
+    width = np.sqrt(np.maximum(sigma, 0.0))
+    residual = float(max(np.max(np.abs(tau_new - tau) * width**2), np.max(np.abs(nu_new - nu) * width)))
+    return _Step(tau_new, nu_new, residual, width, factor, b, mean, log_evidence, (at_lower, at_upper))
+
+
+def expectation_propagation(
+    C: FloatArray, lower: FloatArray, upper: FloatArray, *, start: Sites | None = None, tolerance: float = TOLERANCE
+) -> Evidence:
+    """Run EP to its fixed point.
+
+    Args:
+        C: (m, m) prior covariance of the rows, without their unit noise.
+        lower: (m,) lower bounds.
+        upper: (m,) upper bounds.
+        start: Sites of a similar problem; rows beyond theirs start without one.
+        tolerance: How far the sites may still move, in posterior standard deviations.
+
+    Raises:
+        NotConvergedError: No fixed point was reached, not even with small damped steps.
+    """
+    m = len(C)
+    tau, nu = np.zeros(m), np.zeros(m)
+    if m == 0:
+        empty = np.empty(0)
+        return Evidence(0.0, Sites(tau, nu), np.empty((0, 0)), empty, empty, empty, empty, 0)
+    if start is not None:
+        known = min(m, len(start.tau))
+        tau[:known], nu[:known] = start.tau[:known], start.nu[:known]
+    best = _accelerated(C, lower, upper, tau, nu, tolerance)
+    if best is None:
+        best = _damped(C, lower, upper, tolerance)
+    step, tau, nu, iterations = best
+    return Evidence(step.log_evidence, Sites(tau, nu), step.factor, step.b, step.row_mean, *step.slopes, iterations)
+
+
+_Result = tuple[_Step, FloatArray, FloatArray, int]
+
+
+def _accelerated(
+    C: FloatArray, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray, tolerance: float
+) -> _Result | None:
+    """Iterate with safeguarded Anderson acceleration; None if it does not settle."""
+    m = len(tau)
+    history: list[tuple[FloatArray, FloatArray]] = []
+    lowest, worse, trial = np.inf, 0, False
+    fallback = (tau, nu)
+    for iteration in range(1, ITERATIONS + 1):
+        step = _step(C, lower, upper, tau, nu)
+        if not np.isfinite(step.residual) or not np.isfinite(step.log_evidence):
+            return None
+        if step.residual < tolerance:
+            return step, tau, nu, iteration
+        if trial and step.residual > 1.5 * lowest:
+            # the accelerated point is no better: go on from the plain one, with a fresh memory
+            history.clear()
+            worse += 1
+            tau, nu = fallback
+            trial = False
+            if worse > 8:
+                return None
+            continue
+        lowest = min(lowest, step.residual) if not worse else step.residual
+        x, image = np.concatenate([tau, nu]), np.concatenate([step.tau, step.nu])
+        history.append((x, image - x))
+        history = history[-MEMORY - 1 :]
+        fallback = (step.tau, step.nu)
+        tau, nu = step.tau, step.nu
+        trial = False
+        if len(history) > 1:
+            weights = np.concatenate([step.scale**2, step.scale])
+            change = np.stack([history[k + 1][1] - history[k][1] for k in range(len(history) - 1)], axis=1)
+            moved = np.stack([history[k + 1][0] - history[k][0] for k in range(len(history) - 1)], axis=1)
+            gamma, *_ = np.linalg.lstsq(weights[:, None] * change, weights * (image - x), rcond=1e-10)
+            mixed = image - (moved + change) @ gamma
+            tau, nu = np.clip(mixed[:m], 0.0, 1.0), mixed[m:]
+            trial = True
+    return None
+
+
+def _damped(C: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float) -> _Result:
+    """Iterate from no sites with ever smaller steps: slow and steady, for data that contradict themselves."""
+    for fraction in (0.5, 0.2, 0.05):
+        tau, nu = np.zeros(len(C)), np.zeros(len(C))
+        for iteration in range(1, DAMPED_ITERATIONS + 1):
+            step = _step(C, lower, upper, tau, nu)
+            if not np.isfinite(step.residual):
+                break
+            if step.residual < tolerance:
+                return step, tau, nu, iteration
+            tau, nu = tau + fraction * (step.tau - tau), nu + fraction * (step.nu - nu)
+    raise NotConvergedError(f"expectation propagation did not settle on {len(C)} rows")

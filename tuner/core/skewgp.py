@@ -1,0 +1,172 @@
+"""The exact posterior of the paper: a Skew Gaussian Process (Theorems 1 and 2, Corollary 1, Proposition 1).
+
+f ~ GP(0, k) seen through rows z = W f(X) + e in a box gives f(x) = k(x, X) W' gamma^-1 U1 + U0(x), where U1 is
+N(0, gamma) restricted to the box and U0 is a Gaussian process independent of it. U1 does not depend on x: it is drawn
+once and used for every x.
+
+Glossary:
+    V        (n, S) = W' gamma^-1 U1', the points' weights, one column a draw
+    P        (n, n) = W' gamma^-1 W, the precision that the rows add
+    gamma    (m, m) = C + I, C = W K W'           U1     (S, m) draws of the truncated vector
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tuner.core.correction import third_order
+from tuner.core.ep import Evidence, Sites, expectation_propagation
+from tuner.core.kernels import Kernel, KernelName
+from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, inverse_factored, solve_factored
+from tuner.core.model import Latent, Numbers
+from tuner.core.observations import Observations
+from tuner.core.orthant import log_box_conditioning
+from tuner.core.rows import point_weights, row_matrix
+from tuner.core.tilting import log_box_tilting
+from tuner.core.truncated import Sampler, sample_box
+
+MOST_DRAWS = 20_000
+LEAST_DRAWS = 2_000
+FEATURES = 2_000
+WORK = 2e8
+
+
+class SkewGP(Latent):
+    """The exact posterior at fixed hyper-parameters, preferences and validity sharing one latent function.
+
+    Takes the arguments of Latent, and:
+
+    Args:
+        draws: How many draws of the truncated vector carry the posterior; by default 20,000, fewer above 100
+            rows and where draws are costly.
+        sampler: "hmc" or the paper's "lin-ess".
+        thin: Keep every `thin`-th draw of the sampler.
+        sites: EP's sites of a similar problem, to spare its cold start.
+    """
+
+    def __init__(
+        self,
+        data: Observations,
+        lengthscales: Numbers,
+        variance: float,
+        *,
+        seed: int = 0,
+        kernel: KernelName = "rbf",
+        mean_variance: float = 0.0,
+        noise: Numbers = 1.0,
+        jnd: float | None = None,
+        draws: int | None = None,
+        sampler: Sampler = "hmc",
+        thin: int = 1,
+        sites: Sites | None = None,
+    ) -> None:
+        super().__init__(
+            data, lengthscales, variance, seed=seed, kernel=kernel, mean_variance=mean_variance, noise=noise, jnd=jnd
+        )
+        self._draws = _default_draws(data.m) if draws is None else draws
+        self._work = WORK if draws is None else np.inf
+        self._sampler: Sampler = sampler
+        self._thin = thin
+        self._sites = sites
+
+    @cached_property
+    def _factor(self) -> FloatArray:
+        return cholesky(self._gamma)
+
+    @property
+    def _gamma(self) -> FloatArray:
+        return self.covariance + np.eye(self.data.m)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The converged EP approximation of the evidence."""
+        return expectation_propagation(self.covariance, self.lower, self.upper, start=self._sites)
+
+    @cached_property
+    def truncated(self) -> FloatArray:
+        """U1: draws of the truncated vector, (S, m)."""
+        return self.draw(self._draws, np.random.default_rng(self.seed), work=self._work)
+
+    def draw(self, count: int, rng: np.random.Generator, *, work: float = np.inf) -> FloatArray:
+        """Draw the truncated vector anew, (count, m); `work` as in sample_box."""
+        return sample_box(
+            self._gamma,
+            self.lower,
+            self.upper,
+            count,
+            rng,
+            factor=self._factor,
+            method=self._sampler,
+            thin=self._thin,
+            work=work,
+        )
+
+    def weights_of(self, truncated: FloatArray) -> FloatArray:
+        """Return W' gamma^-1 u for each row u, (n, count)."""
+        W = row_matrix(self.data, self.hyper.noise)
+        return np.asarray(W.T @ solve_factored(self._factor, np.asfortranarray(truncated.T)))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """V: the points' weights under each draw, (n, S)."""
+        return self.weights_of(self.truncated)
+
+    @cached_property
+    def precision(self) -> FloatArray:
+        """P = W' gamma^-1 W, (n, n)."""
+        return point_weights(self.data, self.hyper.noise, inverse_factored(self._factor))
+
+    def sample(self, X: npt.ArrayLike, count: int, *, seed: int | None = None) -> FloatArray:
+        """Draw f jointly at the rows of X, (count, p)."""
+        x = self._points(X)
+        rng = np.random.default_rng(self.seed + 1 if seed is None else seed)
+        k = self._k(x)
+        residual = self.hyper.kernel.matrix(x, x) - k @ self.precision @ k.T
+        chosen = self.weights[:, rng.integers(self.weights.shape[1], size=count)]
+        root = cholesky_jittered(0.5 * (residual + residual.T))
+        return (k @ chosen).T + rng.standard_normal((count, len(x))) @ root.T
+
+    def function_draw(self, *, seed: int | None = None) -> Callable[[npt.ArrayLike], FloatArray]:
+        """Draw a whole function from the posterior, for Thompson sampling.
+
+        The prior function is a sum of random cosine features; conditioning it on one exact draw of U1 is exact.
+        """
+        rng = np.random.default_rng(self.seed + 1 if seed is None else seed)
+        prior = _prior_function(self.hyper.kernel, self.data.dimension, rng)
+        W = row_matrix(self.data, self.hyper.noise)
+        target = self.draw(1, rng)[0] - W @ prior(self.data.points) - rng.standard_normal(self.data.m)
+        weight = np.asarray(W.T @ solve_factored(self._factor, target))
+        return lambda X: prior(self._points(X)) + self._k(self._points(X)) @ weight
+
+    def log_evidence(self, method: Literal["corrected", "ep", "conditioning", "tilting"] = "corrected") -> float:
+        """Return the log evidence.
+
+        By EP with its third-order correction, by plain EP (what fits maximise), by bivariate conditioning, or by
+        minimax tilting (slow, the reference).
+        """
+        if method in ("corrected", "ep"):
+            plain = self.evidence.log_evidence
+            return plain + (
+                third_order(self.covariance, self.lower, self.upper, self.evidence) if method != "ep" else 0.0
+            )
+        if method == "conditioning":
+            return log_box_conditioning(self._gamma, self.lower, self.upper)
+        return log_box_tilting(self._gamma, self.lower, self.upper, seed=self.seed)[0]
+
+
+def _default_draws(rows: int) -> int:
+    return int(np.clip(2_000_000 // max(rows, 1), LEAST_DRAWS, MOST_DRAWS))
+
+
+def _prior_function(kernel: Kernel, dimension: int, rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
+    """Return a random function of the prior, as a sum of cosines at frequencies of the kernel's spectrum."""
+    frequency = rng.standard_normal((FEATURES, dimension)) / kernel.lengthscales
+    if kernel.name == "matern52":
+        frequency *= np.sqrt(5.0 / rng.chisquare(5.0, FEATURES))[:, None]
+    phase = rng.uniform(0.0, 2 * np.pi, FEATURES)
+    weight = rng.standard_normal(FEATURES) * np.sqrt(2.0 * kernel.variance / FEATURES)
+    level = rng.standard_normal() * np.sqrt(kernel.mean_variance)
+    return lambda X: np.asarray(np.cos(X @ frequency.T + phase) @ weight + level)

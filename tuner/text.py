@@ -1,0 +1,37 @@
+"""Small pieces of sentences shared by all messages to the user."""
+
+import json
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LONGEST = 40
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A clause that names the nearest known word, or nothing: `; did you mean "speed"?`."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    found = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f"; did you mean {shown(by_lower[found[0]])}?" if found else ""
+
+
+def listed(words: Iterable[object]) -> str:
+    """All words, comma separated, texts in quotes."""
+    return ", ".join(shown(word) for word in words)
+
+
+def shown(value: object) -> str:
+    """A value as the user wrote it in TOML, on one line and not longer than a glance."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, str | bool):
+        text = json.dumps(value, ensure_ascii=not str(value).isprintable())
+    else:
+        text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 campaign`, `2 campaigns`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
