@@ -19,8 +19,7 @@ def some_data(rows=15, ties=True, judges=True):
 @pytest.mark.parametrize("evidence", ["ep", "laplace"])
 def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, evidence, monkeypatch):
     monkeypatch.setattr(fitting, "FIT_TOLERANCE", 1e-10)
-    full = evidence == "ep"
-    objective = _Objective(some_data(ties=full, judges=full), Prior(), kernel, 0.7, evidence, None)
+    objective = _Objective(some_data(), Prior(), kernel, 0.7, evidence, None)
     theta = objective.centre + 0.3 * np.random.default_rng(0).standard_normal(len(objective.centre))
     for c in range(len(theta)):
         step = 1e-4 * np.eye(len(theta))[c]
@@ -117,3 +116,15 @@ def test_one_bad_evaluation_does_not_end_a_fit(monkeypatch):
     expected = fit_hyper(some_data()).objective
     monkeypatch.setattr(fitting, "expectation_propagation", sometimes)
     assert fit_hyper(some_data()).objective == pytest.approx(expected, abs=0.5)
+
+
+@pytest.mark.parametrize("evidence", ["conditioning", "blocks"])
+def test_an_evidence_without_a_gradient_is_not_silently_replaced(evidence):
+    with pytest.raises(ValueError, match=f"{evidence}.*no gradient"):
+        fit(some_data(), evidence=evidence)
+
+
+@pytest.mark.parametrize("method", ["map", "annealing"])
+def test_a_constant_mean_reaches_the_fitted_kernel(method):
+    data = Observations([[0.1], [0.8]], labels=[(0, True), (1, True)])
+    assert fit(data, method=method, mean_variance=3.0, draws=10).hyper.kernel.mean_variance == 3.0

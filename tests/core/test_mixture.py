@@ -16,6 +16,16 @@ def test_quantiles_invert_the_cdf(skewed):
         assert skewed.cdf(skewed.quantile(level)) == pytest.approx(np.full(3, level), abs=1e-9)
 
 
+@pytest.mark.parametrize("spread", [1e-4, 1e-6, 1e-8, 1e-12])
+def test_quantiles_of_narrow_components_are_those_of_their_means(spread):
+    means = np.abs(np.random.default_rng(0).standard_normal((2, 2000)))
+    narrow = Mixture(means, np.full(2, spread))
+    for level in (0.001, 0.02, 0.5, 0.999):
+        assert narrow.cdf(narrow.quantile(level)) == pytest.approx(np.full(2, level), abs=1e-3)
+    lower, upper = narrow.interval(0.9)
+    assert narrow.cdf(upper) - narrow.cdf(lower) == pytest.approx(np.full(2, 0.9), abs=2e-3)
+
+
 def test_the_interval_holds_its_mass_and_is_narrower_than_the_equal_tailed_one(skewed):
     lower, upper = skewed.interval(0.95)
     assert skewed.cdf(upper) - skewed.cdf(lower) == pytest.approx(np.full(3, 0.95), abs=1e-9)

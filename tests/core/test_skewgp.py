@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from tests.core.reference import champion_duels, importance
-from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
+from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit, truncated
 from tuner.core.observations import DUEL, LABEL, TIE
 
 CASES = {
@@ -46,6 +47,47 @@ def test_joint_samples_and_function_draws_have_the_marginals_of_the_posterior():
         assert (np.abs(drawn.var(axis=0) / deviation**2 - 1) < 7.0 * np.sqrt(1 / len(drawn) + 1 / 15_000)).all()
     first, second = samples[:, 0] - samples[:, 1], model.difference(queries[:1], queries[1])
     assert first.var() == pytest.approx(second.variance[0], rel=0.05)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+def test_function_draws_have_the_covariances_of_prior_and_posterior(kernel):
+    points = np.array([[0.2], [0.5]])
+    silent = SkewGP(Observations(points), 0.3, 3.0, kernel=kernel, mean_variance=1.0)
+    drawn = np.array([silent.function_draw(seed=seed)(points) for seed in range(4000)])
+    assert np.cov(drawn.T) == pytest.approx(silent.hyper.kernel.matrix(points, points), abs=0.25)
+    expected = silent.difference(points[:1], points[1])
+    assert (drawn[:, 0] - drawn[:, 1]).var() == pytest.approx(expected.variance[0], rel=0.08)
+    model = SkewGP(Observations(points, duels=[(0, 1)] * 4 + [(1, 0)] * 3), 0.3, 3.0, kernel=kernel)
+    drawn = np.array([model.function_draw(seed=seed)(points) for seed in range(4000)])
+    expected = model.difference(points[:1], points[1])
+    assert (drawn[:, 0] - drawn[:, 1]).var() == pytest.approx(expected.variance[0], rel=0.1)
+
+
+@pytest.mark.parametrize(("kernel", "mean_variance"), [("rbf", 2.0), ("matern52", 1.0)])
+def test_judges_ties_labels_and_a_constant_mean_together_agree_with_importance_sampling(kernel, mean_variance):
+    rng = np.random.default_rng(7)
+    points, noise, jnd = rng.random((4, 2)), np.array([1.0, 2.5, 0.6]), 0.8
+    labels, duels, ties = [(0, True), (1, False)], [(0, 1), (2, 3)], [(1, 3), (2, 0)]
+    data = Observations(
+        points, labels, duels, ties, label_judges=[0, 1], duel_judges=[1, 2], tie_judges=[2, 0], jnd=jnd
+    )
+    model = SkewGP(data, [0.4, 0.6], 4.0, kernel=kernel, mean_variance=mean_variance, noise=noise)
+    scaled = points / [0.4, 0.6]
+    r = np.sqrt(((scaled[:, None] - scaled[None]) ** 2).sum(axis=-1))
+    matern = (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r)
+    K = 4.0 * (np.exp(-0.5 * r**2) if kernel == "rbf" else matern) + mean_variance
+    f = rng.standard_normal((400_000, 4)) @ np.linalg.cholesky(K).T
+    weight = norm.cdf(f[:, 0]) * norm.cdf(-f[:, 1] / 2.5)
+    weight *= norm.cdf((f[:, 0] - f[:, 1]) / 2.5 - jnd) * norm.cdf((f[:, 2] - f[:, 3]) / 0.6 - jnd)
+    for gap in ((f[:, 1] - f[:, 3]) / 0.6, f[:, 2] - f[:, 0]):
+        weight *= norm.cdf(jnd - gap) - norm.cdf(-jnd - gap)
+    assert model.log_evidence() == pytest.approx(np.log(weight.mean()), abs=0.05)
+    weight /= weight.sum()
+    mean = weight @ f
+    deviation = np.sqrt(weight @ (f - mean) ** 2)
+    assert (np.abs(model.mean(points) - mean) / deviation < 0.05).all()
+    assert model.variance(points) == pytest.approx(deviation**2, rel=0.06)
+    assert model.valid_probability(points) == pytest.approx(weight @ norm.cdf(f), abs=0.015)
 
 
 def test_the_paper_s_section_4_example_is_reproduced():
@@ -210,3 +252,58 @@ def test_the_same_seed_gives_the_same_numbers_to_the_last_bit():
     data = Observations(points, duels=duels)
     one, other = (SkewGP(data, 0.3, 10.0, seed=4).mean(points) for _ in range(2))
     assert (one == other).all()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"jnd": 0.0}, "jnd"),
+        ({"jnd": np.nan}, "jnd"),
+        ({"sampler": "gibbs"}, "no sampler"),
+        ({"draws": 0}, "at least 1"),
+        ({"thin": 0}, "at least 1"),
+        ({"noise": [1.0, 0.0]}, "noise"),
+    ],
+)
+def test_impossible_options_are_refused(option, message):
+    data = Observations([[0.1], [0.5], [0.7]], duels=[(0, 1)], ties=[(1, 2)])
+    with pytest.raises(ValueError, match=message):
+        SkewGP(data, 0.3, 1.0, **option)
+
+
+def test_an_unknown_evidence_is_refused():
+    with pytest.raises(ValueError, match="no evidence 'qmc'"):
+        SkewGP(Observations([[0.1], [0.5]], duels=[(0, 1)]), 0.3, 1.0).log_evidence("qmc")
+
+
+def test_many_queries_are_answered_a_block_at_a_time():
+    points, duels = champion_duels(np.random.default_rng(0), 5, 2)
+    model = SkewGP(Observations(points, duels=duels), 0.3, 10.0, draws=500)
+    queries = np.random.default_rng(1).random((450, 2))
+    assert model.mean(queries) == pytest.approx(model.at(queries).mean)
+    assert model.interval(queries)[1] == pytest.approx(model.at(queries).interval()[1])
+    expected = model.difference(queries, points[0]).probability_positive()
+    assert model.win_probability(queries, points[0]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("variance", [1e4, 1e6])
+def test_contradictions_under_a_huge_variance_do_not_hold_the_chain_at_its_start(variance, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(truncated, "_bounce", None)
+    points = [[0.2, 0.3], [0.6, 0.9], [0.9, 0.1]]
+    data = Observations(points, duels=[*[(0, 1), (1, 0)] * 25, (0, 2)])
+    model = SkewGP(data, 0.3, variance, draws=4_000)
+    gap = model.difference(points[:1], points[1])
+    # fifty answers of unit noise, half each way, hold the gap like a normal of variance (pi / 2) / 50
+    assert gap.mean[0] == pytest.approx(0.0, abs=0.02)
+    assert gap.variance[0] == pytest.approx(np.pi / 100, rel=0.1)
+    assert model.win_probability(points[:1], points[1])[0] == pytest.approx(0.5, abs=0.03)
+    # the third point is free to fall: a half-normal of the prior's scale
+    free = model.difference(points[:1], points[2])
+    assert free.mean[0] ** 2 / free.variance[0] == pytest.approx(2 / (np.pi - 2), rel=0.15)
+    if not compiled:
+        return  # the burn-ins of a hundred single draws take numpy half a minute
+    singles = np.array([model.draw(1, np.random.default_rng(seed))[0] for seed in range(100)])
+    expected, spread = model.truncated.mean(axis=0), model.truncated.std(axis=0)
+    assert (np.abs(singles.mean(axis=0) - expected) < 0.5 * spread).all()

@@ -119,14 +119,16 @@ class _Objective:
         K, H = hyper.kernel.matrix_and_slope(data.points, data.points)
         C = row_covariance(data, K, hyper.noise)
         lower, upper = data.intervals(hyper.jnd)
+        duel, tie = (data.kind == DUEL).astype(float), (data.kind == TIE).astype(float)
         if self.evidence == "laplace":
             mode = find_mode(C, lower, upper)
             Q, value = mode.weights(), mode.log_evidence
-            at_lower = at_upper = np.zeros(data.m)
+            by_jnd = mode.along_bounds(lower, upper, duel - tie, tie) if data.has_ties else 0.0
         else:
             found = expectation_propagation(C, lower, upper, start=self.sites, tolerance=FIT_TOLERANCE)
             self.sites = found.sites
-            Q, value, at_lower, at_upper = found.weights(), found.log_evidence, found.lower_slope, found.upper_slope
+            Q, value = found.weights(), found.log_evidence
+            by_jnd = float((duel - tie) @ found.lower_slope + tie @ found.upper_slope)
         over_points = point_weights(data, hyper.noise, Q)
         gradient = [
             *0.5 * hyper.kernel.contract(data.points, over_points, H),
@@ -136,8 +138,7 @@ class _Objective:
             through = np.bincount(data.judge, weights=-(Q * C).sum(axis=1), minlength=data.judges)
             gradient.extend(through[1:])
         if data.has_ties:
-            duel, tie = data.kind == DUEL, data.kind == TIE
-            gradient.append(hyper.jnd * (at_lower[duel].sum() - at_lower[tie].sum() + at_upper[tie].sum()))
+            gradient.append(hyper.jnd * by_jnd)
         return value, np.array(gradient)
 
 
@@ -157,6 +158,8 @@ def fit_hyper(
     Cold, it starts from the prior's medians and from shorter and longer lengthscales, and keeps the best (on a part of
     the rows if there are many); warm, from the earlier fit alone.
     """
+    if evidence not in ("ep", "laplace"):
+        raise ValueError(f"the evidence {evidence!r} has no gradient: maximise it by annealing, or choose 'ep'")
     prior = prior or Prior()
     centre, _ = prior.of(data, data.dimension)
     if data.m == 0:
@@ -196,6 +199,7 @@ def anneal_hyper(
     *,
     prior: Prior | None = None,
     kernel: KernelName = "rbf",
+    mean_variance: float = 0.0,
     evidence: EvidenceName = "blocks",
     block: int = 30,
     iterations: int = 50,
@@ -210,12 +214,12 @@ def anneal_hyper(
     centre, spread = prior.of(data, data.dimension)
     rng = np.random.default_rng(seed)
     blocks = random_blocks(data.m, block, rng)
-    exact = _Objective(data, prior, kernel, 0.0, "laplace" if evidence == "laplace" else "ep", None)
+    exact = _Objective(data, prior, kernel, mean_variance, "laplace" if evidence == "laplace" else "ep", None)
 
     def value(theta: FloatArray) -> float:
         if evidence in ("ep", "laplace"):
             return exact(theta)[0]
-        hyper = to_hyper(theta, data, kernel, 0.0)
+        hyper = to_hyper(theta, data, kernel, mean_variance)
         K = hyper.kernel.matrix(data.points, data.points)
         gamma = row_covariance(data, K, hyper.noise) + np.eye(data.m)
         lower, upper = data.intervals(hyper.jnd)
@@ -231,7 +235,8 @@ def anneal_hyper(
     found = dual_annealing(
         value, prior.bounds(data, data.dimension), maxiter=iterations, rng=rng, no_local_search=True, x0=centre
     )
-    return Fit(to_hyper(np.asarray(found.x), data, kernel, 0.0), float(found.fun), None, int(found.nfev))
+    hyper = to_hyper(np.asarray(found.x), data, kernel, mean_variance)
+    return Fit(hyper, float(found.fun), None, int(found.nfev))
 
 
 def fit(
@@ -280,7 +285,7 @@ def fit(
         )
     chosen: EvidenceName = evidence or ("laplace" if model == "laplace" else "ep")
     found = (
-        anneal_hyper(data, prior=prior, kernel=kernel, evidence=chosen, seed=seed)
+        anneal_hyper(data, prior=prior, kernel=kernel, mean_variance=mean_variance, evidence=chosen, seed=seed)
         if method == "annealing"
         else fit_hyper(data, prior=prior, kernel=kernel, mean_variance=mean_variance, evidence=chosen)
     )

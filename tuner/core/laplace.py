@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from tuner.core.ep import NotConvergedError, box_moments
-from tuner.core.linalg import FloatArray, cholesky, inverse_factored, solve_factored
+from tuner.core.linalg import FloatArray, cholesky, inverse_factored, solve_factored, solve_lower
 from tuner.core.model import Latent
-from tuner.core.rows import point_weights, row_matrix
+from tuner.core.rows import row_matrix
 
 ITERATIONS = 200
 TOLERANCE = 1e-9
@@ -27,6 +27,7 @@ class Mode:
     log_evidence: float
     a: FloatArray
     C: FloatArray
+    s: FloatArray
     slope: FloatArray
     root: FloatArray
     factor: FloatArray
@@ -34,11 +35,24 @@ class Mode:
 
     def weights(self) -> FloatArray:
         """Return Q, so that the gradient of the log evidence along dC is sum(Q * dC) / 2."""
+        R, _, u = self._response()
+        return np.outer(self.a, self.a) - R + np.outer(u, self.slope) + np.outer(self.slope, u)
+
+    def along_bounds(self, lower: FloatArray, upper: FloatArray, by_lower: FloatArray, by_upper: FloatArray) -> float:
+        """Return the derivative of the log evidence as the bounds move at these rates."""
+        one, h = np.ones(len(self.s)), 1e-5
+        ahead = box_moments(self.s, one, lower + h * by_lower, upper + h * by_upper)
+        behind = box_moments(self.s, one, lower - h * by_lower, upper - h * by_upper)
+        log_z, slope, curvature = ((ahead[k] - behind[k]) / (2 * h) for k in range(3))
+        _, posterior, u = self._response()
+        return float(log_z.sum() - 0.5 * posterior @ curvature + u @ (self.C @ slope))
+
+    def _response(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return R, the posterior variances of s, and how log |B| answers to a shift of the mode."""
         R = self.root[:, None] * inverse_factored(self.factor) * self.root[None, :]
         posterior = np.diag(self.C) - np.einsum("ij,ij->j", self.C, R @ self.C)
         shift = 0.5 * posterior * self.third
-        u = shift - R @ (self.C @ shift)
-        return np.outer(self.a, self.a) - R + np.outer(u, self.slope) + np.outer(self.slope, u)
+        return R, posterior, shift - R @ (self.C @ shift)
 
 
 def find_mode(C: FloatArray, lower: FloatArray, upper: FloatArray, start: FloatArray | None = None) -> Mode:
@@ -77,7 +91,7 @@ def find_mode(C: FloatArray, lower: FloatArray, upper: FloatArray, start: FloatA
     factor = cholesky(root[:, None] * C * root[None, :] + np.eye(m))
     h = 1e-5
     third = -(box_moments(s + h, one, lower, upper)[2] - box_moments(s - h, one, lower, upper)[2]) / (2 * h)
-    return Mode(value - float(np.log(np.diag(factor)).sum()), a, C, slope, root, factor, third)
+    return Mode(value - float(np.log(np.diag(factor)).sum()), a, C, s, slope, root, factor, third)
 
 
 class Laplace(Latent):
@@ -94,11 +108,10 @@ class Laplace(Latent):
         return np.asarray(row_matrix(self.data, self.hyper.noise).T @ self.mode.a)[:, None]
 
     @cached_property
-    def precision(self) -> FloatArray:
-        """The precision that the rows add, (n, n)."""
-        mode = self.mode
-        R = mode.root[:, None] * inverse_factored(mode.factor) * mode.root[None, :]
-        return point_weights(self.data, self.hyper.noise, R)
+    def half_precision(self) -> FloatArray:
+        """Half of the precision that the rows add, (m, n)."""
+        W = row_matrix(self.data, self.hyper.noise).toarray()
+        return solve_lower(self.mode.factor, self.mode.root[:, None] * W)
 
     def log_evidence(self) -> float:
         """Return Laplace's approximation of the log evidence."""

@@ -19,6 +19,7 @@ from tuner.core.linalg import FloatArray
 SECTIONS = 200
 GRID = 400
 GROUPS = 250
+STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +109,14 @@ class Mixture:
             yield grid, ndtr((grid[:, None] - centres) / width).mean(axis=1)
 
     def _settled(self, value: FloatArray, level: FloatArray) -> FloatArray:
-        """Move each value to the exact quantile of its level by Newton steps from the grid's answer."""
-        limit = np.sqrt(self.variance)
-        for _ in range(4):
-            step = (self.cdf(value) - level) / np.maximum(self.density(value), 1e-300)
-            value = value - np.clip(step, -limit, limit)
+        """Move each value to the exact quantile of its level: Newton steps from the grid's answer, halved brackets."""
+        margin = 9.0 * np.sqrt(self.spread)
+        below, above = self.means.min(axis=1) - margin, self.means.max(axis=1) + margin
+        for _ in range(STEPS):
+            excess = self.cdf(value) - level
+            below, above = np.where(excess < 0, value, below), np.where(excess > 0, value, above)
+            if (np.abs(excess) < 1e-12).all():
+                break
+            value = value - excess / np.maximum(self.density(value), 1e-300)
+            value = np.where((value > below) & (value < above), value, 0.5 * (below + above))
         return value

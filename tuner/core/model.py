@@ -2,10 +2,11 @@
 
 Glossary:
     X    (p, d) where to predict                 V    (n, S) the points' weights, one column a mixture component
-    k    (p, n) = k(X, points)                   P    (n, n) the precision that the rows add
+    k    (p, n) = k(X, points)                   P    (n, n) the precision that the rows add, P = G' G
+    G    (m, n) its half: under a huge variance k P k' cancels to nothing in P's digits, but not in G's
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,6 +20,8 @@ from tuner.core.observations import Observations
 from tuner.core.rows import Hyper, row_covariance
 
 Numbers = Sequence[float] | npt.NDArray[np.float64] | float
+
+BLOCK = 200  # points whose mixtures are held in memory together: 32 MB at 20,000 draws
 
 
 class Model:
@@ -37,39 +40,45 @@ class Model:
 
     def mean(self, X: npt.ArrayLike) -> FloatArray:
         """Return E[f(x)], (p,)."""
-        return self.at(X).mean
+        return self._each(X, lambda part: self.at(part).mean)
 
     def variance(self, X: npt.ArrayLike) -> FloatArray:
         """Return the variance of f(x), (p,)."""
-        return self.at(X).variance
+        return self._each(X, lambda part: self.at(part).variance)
 
     def skewness(self, X: npt.ArrayLike) -> FloatArray:
         """Return the skewness of f(x), (p,)."""
-        return self.at(X).skewness
+        return self._each(X, lambda part: self.at(part).skewness)
 
     def quantile(self, X: npt.ArrayLike, level: float) -> FloatArray:
         """Return the quantile of f(x), (p,)."""
-        return self.at(X).quantile(level)
+        return self._each(X, lambda part: self.at(part).quantile(level))
 
     def interval(self, X: npt.ArrayLike, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the minimum-width credible interval of f(x), two (p,)."""
-        return self.at(X).interval(mass)
+        ends = self._each(X, lambda part: np.stack(self.at(part).interval(mass), axis=1))
+        return ends[:, 0], ends[:, 1]
 
     def win_probability(self, X: npt.ArrayLike, reference: npt.ArrayLike) -> FloatArray:
         """Return P(f(x) > f(reference)), without the judge's noise, (p,)."""
-        return self.difference(X, reference).probability_positive()
+        return self._each(X, lambda part: self.difference(part, reference).probability_positive())
 
     def valid_probability(self, X: npt.ArrayLike) -> FloatArray:
         """Return P(valid) = E[Phi(f(x))], (p,)."""
-        return self.at(X).probability_positive(extra=1.0)
+        return self._each(X, lambda part: self.at(part).probability_positive(extra=1.0))
 
     def log_evidence(self) -> float:
         """Return the log evidence."""
         raise NotImplementedError
 
+    def _each(self, X: npt.ArrayLike, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return the statistic of all rows of X, a block at a time."""
+        x = checked_query(X, self.data.dimension)
+        return np.concatenate([statistic(x[begin : begin + BLOCK]) for begin in range(0, max(len(x), 1), BLOCK)])
+
 
 class Latent(Model):
-    """One latent function with fixed hyper-parameters, of which the posterior is V and P.
+    """One latent function with fixed hyper-parameters, of which the posterior is V and G.
 
     Args:
         data: What is known.
@@ -100,6 +109,8 @@ class Latent(Model):
             _noise(noise, data.judges),
             data.jnd if jnd is None else float(jnd),
         )
+        if data.has_ties and not (np.isfinite(self.hyper.jnd) and self.hyper.jnd > 0.0):
+            raise ValueError(f"jnd must be positive and finite where there are ties, got {self.hyper.jnd}")
         self.seed = seed
         self.lower, self.upper = data.intervals(self.hyper.jnd)
 
@@ -124,9 +135,14 @@ class Latent(Model):
         raise NotImplementedError
 
     @property
-    def precision(self) -> FloatArray:
-        """P: the precision that the rows add, (n, n)."""
+    def half_precision(self) -> FloatArray:
+        """G: half of the precision that the rows add, (m, n)."""
         raise NotImplementedError
+
+    @cached_property
+    def precision(self) -> FloatArray:
+        """P = G' G: the precision that the rows add, (n, n)."""
+        return self.half_precision.T @ self.half_precision
 
     @cached_property
     def covariance(self) -> FloatArray:
@@ -151,7 +167,8 @@ class Latent(Model):
     def _mixture(self, k: FloatArray, prior: FloatArray) -> Mixture:
         if self.data.m == 0:
             return Mixture(np.zeros((len(k), 1)), prior)
-        spread = prior - np.einsum("pn,pn->p", k @ self.precision, k)
+        known = k @ self.half_precision.T
+        spread = prior - np.einsum("pm,pm->p", known, known)
         return Mixture(k @ self.weights, np.maximum(spread, 0.0))
 
     def _k(self, x: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ once and used for every x.
 
 Glossary:
     V        (n, S) = W' gamma^-1 U1', the points' weights, one column a draw
-    P        (n, n) = W' gamma^-1 W, the precision that the rows add
+    G        (m, n) = L^-1 W, L L' = gamma, half of the precision that the rows add
     gamma    (m, m) = C + I, C = W K W'           U1     (S, m) draws of the truncated vector
 """
 
@@ -20,18 +20,20 @@ import numpy.typing as npt
 from tuner.core.correction import third_order
 from tuner.core.ep import Evidence, Sites, expectation_propagation
 from tuner.core.kernels import Kernel, KernelName
-from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, inverse_factored, solve_factored
+from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, solve_factored, solve_lower
 from tuner.core.model import Latent, Numbers
 from tuner.core.observations import Observations
 from tuner.core.orthant import log_box_conditioning
-from tuner.core.rows import point_weights, row_matrix
+from tuner.core.rows import row_matrix
+from tuner.core.sliced import sample_around
 from tuner.core.tilting import log_box_tilting
-from tuner.core.truncated import Sampler, sample_box
+from tuner.core.truncated import Sampler, TooManyBouncesError, sample_box
 
 MOST_DRAWS = 20_000
 LEAST_DRAWS = 2_000
 FEATURES = 2_000
 WORK = 2e8
+PATIENCE = 2_000
 
 
 class SkewGP(Latent):
@@ -66,6 +68,10 @@ class SkewGP(Latent):
         super().__init__(
             data, lengthscales, variance, seed=seed, kernel=kernel, mean_variance=mean_variance, noise=noise, jnd=jnd
         )
+        if sampler not in ("hmc", "lin-ess"):
+            raise ValueError(f"there is no sampler {sampler!r}; choose 'hmc' or 'lin-ess'")
+        if thin < 1 or (draws is not None and draws < 1):
+            raise ValueError(f"draws and thin must be at least 1, got {draws} and {thin}")
         self._draws = _default_draws(data.m) if draws is None else draws
         self._work = WORK if draws is None else np.inf
         self._sampler: Sampler = sampler
@@ -92,17 +98,22 @@ class SkewGP(Latent):
 
     def draw(self, count: int, rng: np.random.Generator, *, work: float = np.inf) -> FloatArray:
         """Draw the truncated vector anew, (count, m); `work` as in sample_box."""
-        return sample_box(
-            self._gamma,
-            self.lower,
-            self.upper,
-            count,
-            rng,
-            factor=self._factor,
-            method=self._sampler,
-            thin=self._thin,
-            work=work,
-        )
+        try:
+            return sample_box(
+                self._gamma,
+                self.lower,
+                self.upper,
+                count,
+                rng,
+                factor=self._factor,
+                method=self._sampler,
+                thin=self._thin,
+                work=work,
+                patience=PATIENCE,
+            )
+        except TooManyBouncesError:
+            fewer = count if np.isinf(work) else min(count, 2 * LEAST_DRAWS)
+            return sample_around(self.covariance, self.lower, self.upper, self.evidence, fewer, rng)
 
     def weights_of(self, truncated: FloatArray) -> FloatArray:
         """Return W' gamma^-1 u for each row u, (n, count)."""
@@ -115,16 +126,17 @@ class SkewGP(Latent):
         return self.weights_of(self.truncated)
 
     @cached_property
-    def precision(self) -> FloatArray:
-        """P = W' gamma^-1 W, (n, n)."""
-        return point_weights(self.data, self.hyper.noise, inverse_factored(self._factor))
+    def half_precision(self) -> FloatArray:
+        """G = L^-1 W, (m, n)."""
+        return solve_lower(self._factor, row_matrix(self.data, self.hyper.noise).toarray(order="F"))
 
     def sample(self, X: npt.ArrayLike, count: int, *, seed: int | None = None) -> FloatArray:
         """Draw f jointly at the rows of X, (count, p)."""
         x = self._points(X)
         rng = np.random.default_rng(self.seed + 1 if seed is None else seed)
         k = self._k(x)
-        residual = self.hyper.kernel.matrix(x, x) - k @ self.precision @ k.T
+        known = k @ self.half_precision.T
+        residual = self.hyper.kernel.matrix(x, x) - known @ known.T
         chosen = self.weights[:, rng.integers(self.weights.shape[1], size=count)]
         root = cholesky_jittered(0.5 * (residual + residual.T))
         return (k @ chosen).T + rng.standard_normal((count, len(x))) @ root.T
@@ -154,6 +166,8 @@ class SkewGP(Latent):
             )
         if method == "conditioning":
             return log_box_conditioning(self._gamma, self.lower, self.upper)
+        if method != "tilting":
+            raise ValueError(f"there is no evidence {method!r}; choose 'corrected', 'ep', 'conditioning' or 'tilting'")
         return log_box_tilting(self._gamma, self.lower, self.upper, seed=self.seed)[0]
 
 

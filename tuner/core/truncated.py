@@ -26,6 +26,11 @@ CHAINS = 200
 BOUNCE_LIMIT = 20_000
 AT_WALL = 1e-290
 AT_ONCE = 1e300
+FAR = 1e150  # stands for infinity in _bounce.c, which is compiled for finite numbers
+
+
+class TooManyBouncesError(ArithmeticError):
+    """The walls are too close together for trajectories: the chain would not leave its start."""
 
 
 def compiled() -> bool:
@@ -45,6 +50,7 @@ def sample_box(
     method: Sampler = "hmc",
     thin: int = 1,
     work: float = np.inf,
+    patience: int | None = None,
 ) -> FloatArray:
     """Draw from N(0, gamma) restricted to the box.
 
@@ -60,9 +66,13 @@ def sample_box(
         thin: Keep every `thin`-th draw.
         work: Stop after this many bounces times rows, though not before a tenth of the draws. Contradictory answers
             under a huge variance bounce thousands of times a draw.
+        patience: How often a trajectory of the burn-in may bounce; BOUNCE_LIMIT if not given.
 
     Returns:
         (draws, m), or fewer rows if the work ran out, each inside the box.
+
+    Raises:
+        TooManyBouncesError: A trajectory of the burn-in bounced more often than that.
     """
     m = gamma.shape[0]
     if m == 0:
@@ -87,6 +97,7 @@ def sample_box(
         zeros,
         rng,
         work,
+        BOUNCE_LIMIT if patience is None else patience,
     )[thin - 1 :: thin]
     result = np.empty_like(rows)
     result[:, order] = rows
@@ -116,18 +127,19 @@ def _hmc_compiled(
     zeros: int,
     rng: np.random.Generator,
     work: float,
+    patience: int,
 ) -> FloatArray:
     state = start.copy()
+    box = (gamma, np.maximum(lower, -FAR), np.minimum(upper, FAR), zeros, float(np.cos(ANGLE)), float(np.sin(ANGLE)))
+    if _bounce.run(state, _velocities(root, BURN_IN, rng), *box, patience)[1]:
+        raise TooManyBouncesError(f"a trajectory bounced more than {patience} times between {len(state)} walls")
     kept: list[FloatArray] = []
     left, spent = draws, 0.0
     while left and (spent <= work or not kept):
-        warming = 0 if kept else BURN_IN
         count = left if np.isinf(work) else min(left, -(-draws // 10))
-        rows = _velocities(root, warming + count, rng)
-        bounces, _ = _bounce.run(
-            state, rows, gamma, lower, upper, zeros, float(np.cos(ANGLE)), float(np.sin(ANGLE)), BOUNCE_LIMIT
-        )
-        kept.append(rows[warming:])
+        rows = _velocities(root, count, rng)
+        bounces, _ = _bounce.run(state, rows, *box, BOUNCE_LIMIT)
+        kept.append(rows)
         left -= count
         spent += bounces * len(state)
     return kept[0] if len(kept) == 1 else np.concatenate(kept)
@@ -143,6 +155,7 @@ def _hmc_numpy(
     zeros: int,
     rng: np.random.Generator,
     work: float,
+    patience: int,
 ) -> FloatArray:
     del work  # many chains are followed together; stopping some early would favour the quick ones
     chains = min(CHAINS, draws)
@@ -150,14 +163,25 @@ def _hmc_numpy(
     state = np.repeat(start[None], chains, axis=0)
     kept = []
     for step in range(BURN_IN + steps):
-        state = trajectories(state, _velocities(root, chains, rng), gamma, lower, upper, zeros)
-        if step >= BURN_IN:
+        warming = step < BURN_IN
+        limit = patience if warming else BOUNCE_LIMIT
+        before = state
+        state = trajectories(before, _velocities(root, chains, rng), gamma, lower, upper, zeros, limit)
+        if warming and (state == before).all(axis=1).any():
+            raise TooManyBouncesError(f"a trajectory bounced more than {limit} times between {len(start)} walls")
+        if not warming:
             kept.append(state)
     return np.concatenate(kept)[:draws]
 
 
 def trajectories(
-    position: FloatArray, velocity: FloatArray, gamma: FloatArray, lower: FloatArray, upper: FloatArray, zeros: int
+    position: FloatArray,
+    velocity: FloatArray,
+    gamma: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    zeros: int,
+    limit: int,
 ) -> FloatArray:
     """Follow one bouncing trajectory per row of `position`; the numpy twin of _bounce.c.
 
@@ -167,7 +191,7 @@ def trajectories(
     chain = np.arange(len(position))
     u, w = position.copy(), velocity.copy()
     cosine, sine = np.full(len(u), np.cos(ANGLE)), np.full(len(u), np.sin(ANGLE))
-    for _ in range(BOUNCE_LIMIT):
+    for _ in range(limit + 1):
         cotangent = _cotangents(u, w, lower, upper, zeros)
         wall = np.argmax(cotangent, axis=1)
         largest = cotangent[np.arange(len(u)), wall]
