@@ -1,7 +1,9 @@
 """Hyper-parameters by maximum a posteriori: L-BFGS-B on EP's evidence with its gradient, or the paper's annealing.
 
 Glossary:
-    theta    log lengthscales (d), log variance (1), log noise of judges 1.. (judges - 1), log jnd (1 if there are ties)
+    theta    log lengthscales (one a group of coordinates), log variance (1), log noise of judges 1.. (judges - 1),
+             log jnd (1 if there are ties)
+    groups   (d,) which lengthscale each coordinate has; by default each its own
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +15,7 @@ from scipy.optimize import dual_annealing, minimize
 from tuner.core.ep import NotConvergedError, Sites, expectation_propagation
 from tuner.core.kernels import Kernel, KernelName
 from tuner.core.laplace import Laplace, find_mode
-from tuner.core.linalg import FloatArray, NotPositiveDefiniteError
+from tuner.core.linalg import FloatArray, IntArray, NotPositiveDefiniteError
 from tuner.core.model import Model
 from tuner.core.observations import DUEL, LABEL, TIE, Observations
 from tuner.core.orthant import block_bound, log_box_conditioning, random_blocks
@@ -71,21 +73,30 @@ class Fit:
     evaluations: int
 
 
-def to_hyper(theta: FloatArray, data: Observations, kernel: KernelName, mean_variance: float) -> Hyper:
+def to_hyper(
+    theta: FloatArray, data: Observations, kernel: KernelName, mean_variance: float, groups: IntArray | None = None
+) -> Hyper:
     """Unpack theta."""
-    d = data.dimension
+    groups = np.arange(data.dimension) if groups is None else groups
+    d = _count(groups)
     noise = np.exp(np.concatenate([[0.0], theta[d + 1 : d + data.judges]]))
     jnd = float(np.exp(theta[-1])) if data.has_ties else data.jnd
-    return Hyper(Kernel(np.exp(theta[:d]), float(np.exp(theta[d])), mean_variance, kernel), noise, jnd)
+    return Hyper(Kernel(np.exp(theta[:d])[groups], float(np.exp(theta[d])), mean_variance, kernel), noise, jnd)
 
 
-def to_theta(hyper: Hyper, data: Observations) -> FloatArray:
+def _count(groups: IntArray) -> int:
+    return int(groups.max(initial=-1)) + 1
+
+
+def to_theta(hyper: Hyper, data: Observations, groups: IntArray | None = None) -> FloatArray:
     """Pack hyper-parameters; judges not seen before get noise 1."""
+    groups = np.arange(data.dimension) if groups is None else groups
+    lengthscales = hyper.kernel.lengthscales[[int(np.argmax(groups == g)) for g in range(_count(groups))]]
     noise = np.ones(data.judges)
     known = min(data.judges, len(hyper.noise))
     noise[:known] = hyper.noise[:known] / hyper.noise[0]
     jnd = [np.log(hyper.jnd)] if data.has_ties else []
-    return np.array([*np.log(hyper.kernel.lengthscales), np.log(hyper.kernel.variance), *np.log(noise[1:]), *jnd])
+    return np.array([*np.log(lengthscales), np.log(hyper.kernel.variance), *np.log(noise[1:]), *jnd])
 
 
 class _Objective:
@@ -99,9 +110,11 @@ class _Objective:
         mean_variance: float,
         evidence: EvidenceName,
         sites: Sites | None,
+        groups: IntArray | None = None,
     ) -> None:
         self.data, self.kernel, self.mean_variance, self.evidence = data, kernel, mean_variance, evidence
-        self.centre, self.spread = prior.of(data, data.dimension)
+        self.groups = np.arange(data.dimension) if groups is None else groups
+        self.centre, self.spread = prior.of(data, _count(self.groups))
         self.sites = sites
         self.evaluations = 0
 
@@ -109,7 +122,7 @@ class _Objective:
         self.evaluations += 1
         offset = (theta - self.centre) / self.spread
         try:
-            value, gradient = self._evidence(to_hyper(theta, self.data, self.kernel, self.mean_variance))
+            value, gradient = self._evidence(to_hyper(theta, self.data, self.kernel, self.mean_variance, self.groups))
         except (NotConvergedError, NotPositiveDefiniteError):
             return IMPOSSIBLE, np.zeros_like(theta)
         return 0.5 * float(offset @ offset) - value, offset / self.spread - gradient
@@ -131,7 +144,7 @@ class _Objective:
             by_jnd = float((duel - tie) @ found.lower_slope + tie @ found.upper_slope)
         over_points = point_weights(data, hyper.noise, Q)
         gradient = [
-            *0.5 * hyper.kernel.contract(data.points, over_points, H),
+            *0.5 * np.bincount(self.groups, weights=hyper.kernel.contract(data.points, over_points, H)),
             0.5 * (over_points * (K - self.mean_variance)).sum(),
         ]
         if data.judges > 1:
@@ -152,6 +165,7 @@ def fit_hyper(
     warm: Fit | None = None,
     iterations: int = 60,
     tolerance: float = 1e-6,
+    groups: IntArray | None = None,
 ) -> Fit:
     """Find the hyper-parameters of highest posterior density.
 
@@ -161,23 +175,25 @@ def fit_hyper(
     if evidence not in ("ep", "laplace"):
         raise ValueError(f"the evidence {evidence!r} has no gradient: maximise it by annealing, or choose 'ep'")
     prior = prior or Prior()
-    centre, _ = prior.of(data, data.dimension)
+    groups = np.arange(data.dimension) if groups is None else groups
+    centre, _ = prior.of(data, _count(groups))
     if data.m == 0:
-        return Fit(to_hyper(centre, data, kernel, mean_variance), 0.0, None, 0)
-    bounds = prior.bounds(data, data.dimension)
+        return Fit(to_hyper(centre, data, kernel, mean_variance, groups), 0.0, None, 0)
+    bounds = prior.bounds(data, _count(groups))
     box = np.array(bounds)
     if warm is None and data.m > 1.5 * SUBSET:
         # three cold starts on every row would take minutes: start on a part, then warm on the whole
         part = data.part(np.random.default_rng(0).permutation(data.m)[:SUBSET])
         warm = replace(
-            fit_hyper(part, prior=prior, kernel=kernel, mean_variance=mean_variance, evidence=evidence), sites=None
+            fit_hyper(part, prior=prior, kernel=kernel, mean_variance=mean_variance, evidence=evidence, groups=groups),
+            sites=None,
         )
-    starts = [centre + shift * (np.arange(len(centre)) < data.dimension) for shift in (0.0, -0.8, 0.8)]
+    starts = [centre + shift * (np.arange(len(centre)) < _count(groups)) for shift in (0.0, -0.8, 0.8)]
     if warm is not None:
-        starts = [to_theta(warm.hyper, data)]
+        starts = [to_theta(warm.hyper, data, groups)]
     best: Fit | None = None
     for start in starts:
-        objective = _Objective(data, prior, kernel, mean_variance, evidence, warm.sites if warm else None)
+        objective = _Objective(data, prior, kernel, mean_variance, evidence, warm.sites if warm else None, groups)
         found = minimize(
             objective,
             np.clip(start, box[:, 0], box[:, 1]),
@@ -186,7 +202,7 @@ def fit_hyper(
             bounds=bounds,
             options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-3},
         )
-        hyper = to_hyper(np.asarray(found.x), data, kernel, mean_variance)
+        hyper = to_hyper(np.asarray(found.x), data, kernel, mean_variance, groups)
         if best is None or found.fun < best.objective:
             best = Fit(hyper, float(found.fun), objective.sites, objective.evaluations)
     if best is None or best.objective >= IMPOSSIBLE:

@@ -10,7 +10,6 @@ Glossary:
     gamma    (m, m) = C + I, C = W K W'           U1     (S, m) draws of the truncated vector
 """
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Literal
 
@@ -19,7 +18,8 @@ import numpy.typing as npt
 
 from tuner.core.correction import third_order
 from tuner.core.ep import Evidence, Sites, expectation_propagation
-from tuner.core.kernels import Kernel, KernelName
+from tuner.core.functions import DrawnFunction, draw_waves
+from tuner.core.kernels import KernelName
 from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, solve_factored, solve_lower
 from tuner.core.model import Latent, Numbers
 from tuner.core.observations import Observations
@@ -31,7 +31,6 @@ from tuner.core.truncated import Sampler, TooManyBouncesError, sample_box
 
 MOST_DRAWS = 20_000
 LEAST_DRAWS = 2_000
-FEATURES = 2_000
 WORK = 2e8
 PATIENCE = 2_000
 
@@ -141,17 +140,17 @@ class SkewGP(Latent):
         root = cholesky_jittered(0.5 * (residual + residual.T))
         return (k @ chosen).T + rng.standard_normal((count, len(x))) @ root.T
 
-    def function_draw(self, *, seed: int | None = None) -> Callable[[npt.ArrayLike], FloatArray]:
+    def function_draw(self, *, seed: int | None = None) -> DrawnFunction:
         """Draw a whole function from the posterior, for Thompson sampling.
 
         The prior function is a sum of random cosine features; conditioning it on one exact draw of U1 is exact.
         """
         rng = np.random.default_rng(self.seed + 1 if seed is None else seed)
-        prior = _prior_function(self.hyper.kernel, self.data.dimension, rng)
+        prior = draw_waves(self.hyper.kernel, self.data.dimension, rng)
         W = row_matrix(self.data, self.hyper.noise)
         target = self.draw(1, rng)[0] - W @ prior(self.data.points) - rng.standard_normal(self.data.m)
         weight = np.asarray(W.T @ solve_factored(self._factor, target))
-        return lambda X: prior(self._points(X)) + self._k(self._points(X)) @ weight
+        return DrawnFunction(prior, self.hyper.kernel, self.data.points, weight)
 
     def log_evidence(self, method: Literal["corrected", "ep", "conditioning", "tilting"] = "corrected") -> float:
         """Return the log evidence.
@@ -173,14 +172,3 @@ class SkewGP(Latent):
 
 def _default_draws(rows: int) -> int:
     return int(np.clip(2_000_000 // max(rows, 1), LEAST_DRAWS, MOST_DRAWS))
-
-
-def _prior_function(kernel: Kernel, dimension: int, rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
-    """Return a random function of the prior, as a sum of cosines at frequencies of the kernel's spectrum."""
-    frequency = rng.standard_normal((FEATURES, dimension)) / kernel.lengthscales
-    if kernel.name == "matern52":
-        frequency *= np.sqrt(5.0 / rng.chisquare(5.0, FEATURES))[:, None]
-    phase = rng.uniform(0.0, 2 * np.pi, FEATURES)
-    weight = rng.standard_normal(FEATURES) * np.sqrt(2.0 * kernel.variance / FEATURES)
-    level = rng.standard_normal() * np.sqrt(kernel.mean_variance)
-    return lambda X: np.asarray(np.cos(X @ frequency.T + phase) @ weight + level)

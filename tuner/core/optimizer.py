@@ -1,0 +1,246 @@
+"""Ask for the next setting, tell what came of it: the library that the daemon and any Python user call."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from tuner.core.ep import Sites
+from tuner.core.explain import Outlook, cycles, importance, outlook, recommended_row, resolving_duel, sentence
+from tuner.core.fitting import Fit
+from tuner.core.kernels import Kernel
+from tuner.core.ledger import Ledger, TellError
+from tuner.core.linalg import FloatArray
+from tuner.core.proposer import AcquisitionName, Fits, Knowledge, ValidityName, choose, learn, next_kind
+from tuner.core.rows import Hyper
+from tuner.core.space import Setting, Space
+from tuner.core.strategy import Strategy
+
+STATE_VERSION = 1
+ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
+VALIDITIES = ("auto", "separate", "shared", "none")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A setting to try, and the champion to compare it with.
+
+    Attributes:
+        trial_id: Its number; tell the outcome with it.
+        setting: A value for every parameter, by name.
+        champion_id: The trial to judge it against; None until there is a valid trial.
+        reason: One plain sentence.
+        kind: design, improve, refine, or the acquisition's name.
+        better: P(better than the champion), if there is one.
+        valid: P(valid).
+        distance: Distance to the nearest setting tried, in the unit cube.
+    """
+
+    trial_id: int
+    setting: Setting
+    champion_id: int | None
+    reason: str
+    kind: str
+    better: float | None
+    valid: float
+    distance: float | None
+
+
+class Optimizer:
+    """Preferential optimisation of a space by ask and tell.
+
+    Args:
+        space: The parameters and their constraints.
+        seed: The same seed and the same words give the same proposals, bit for bit.
+        acquisition: "auto", or one of ucb, thompson, eiig, ei, eubo, hb-ei.
+        validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
+        budget: How many trials there will be; it shapes the design and how risks are taken.
+        scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        seed: int = 0,
+        acquisition: AcquisitionName = "auto",
+        validity: ValidityName = "auto",
+        budget: int | None = None,
+        scrap_budget: int | None = None,
+        strategy: Strategy | None = None,
+    ) -> None:
+        if acquisition not in ACQUISITIONS:
+            raise ValueError(f"there is no acquisition {acquisition!r}; choose one of {', '.join(ACQUISITIONS)}")
+        if validity not in VALIDITIES:
+            raise ValueError(f"there is no validity model {validity!r}; choose one of {', '.join(VALIDITIES)}")
+        for name, number in (("budget", budget), ("scrap_budget", scrap_budget)):
+            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
+                raise ValueError(f"{name} must be a whole number of trials, got {number!r}")
+        self.space = space
+        self.seed = seed
+        self.acquisition: AcquisitionName = acquisition
+        self.validity: ValidityName = validity
+        self.budget = budget
+        self.scrap_budget = scrap_budget
+        self.strategy = strategy or Strategy()
+        self.ledger = Ledger(space)
+        self._asks = 0
+        self._fits = Fits()
+
+    @overload
+    def ask(self) -> Proposal: ...
+    @overload
+    def ask(self, n: int) -> list[Proposal]: ...
+    def ask(self, n: int | None = None) -> Proposal | list[Proposal]:
+        """Propose the next setting, or several for several machines; settings under way count as pending."""
+        if n is None:
+            return self._ask()
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"ask for at least one proposal, not {n!r}")
+        return [self._ask() for _ in range(n)]
+
+    def add(self, setting: Mapping[str, Any]) -> int:
+        """Enter a setting of one's own choice as a trial, and return its number."""
+        return self.ledger.add(setting).trial_id
+
+    def tell_outcome(self, trial_id: int, valid: bool, reason: str | None = None) -> None:
+        """Tell whether a trial made a part."""
+        self.ledger.outcome(trial_id, valid, reason)
+
+    def tell_judgment(self, winner_id: int, loser_id: int, operator: str | None = None) -> int:
+        """Tell which of two trials made the better part; return the judgment's number."""
+        return self.ledger.judge(winner_id, loser_id, operator=operator)
+
+    def tell_tie(self, a_id: int, b_id: int, operator: str | None = None) -> int:
+        """Tell that the judge could not say which is better; return the judgment's number."""
+        return self.ledger.judge(a_id, b_id, tie=True, operator=operator)
+
+    def retract(self, judgment_id: int) -> None:
+        """Take a judgment back."""
+        self.ledger.retract(judgment_id)
+
+    def exclude(self, trial_id: int) -> None:
+        """Leave a trial and everything said about it out of account."""
+        self.ledger.exclude(trial_id)
+
+    @property
+    def champion(self) -> int | None:
+        """The best trial so far, or None."""
+        return self.ledger.champion_id
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self._asks, purpose])
+
+    def _learn(self) -> Knowledge:
+        return learn(self.ledger, self.strategy, self._fits, self.validity, self.seed * 1_000_003 + self._asks)
+
+    def _ask(self) -> Proposal:
+        rng = self._rng(0)
+        known = self._learn()
+        kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
+        chosen = choose(known, self.strategy, kind, self._risk(), rng)
+        proposal = self._explained(known, chosen.row, chosen.kind)
+        self.ledger.add(proposal.setting, kind=chosen.kind)
+        self._asks += 1
+        self._fits = known.fits
+        return proposal
+
+    def _risk(self) -> float:
+        own = [t for t in self.ledger.trials.values() if not t.earlier]
+        asked = [t for t in own if t.kind != "told"]
+        budget = None if self.budget is None else self.budget - (len(own) - len(asked))
+        scrap = sum(t.valid is False for t in asked)
+        return self.strategy.allowed_risk(scrap, len(asked), budget, self.scrap_budget)
+
+    def _explained(self, known: Knowledge, row: FloatArray, kind: str) -> Proposal:
+        champion = self.ledger.champion_id
+        at = known.champion
+        better = None if at is None else float(known.model.win_probability(row[None], at)[0])
+        valid = float(known.valid_probability(row[None])[0])
+        gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
+        distance = float(gaps.min()) if len(gaps) else None
+        setting = self.space.decode(row)
+        before = None if champion is None else self.ledger.trials[champion].setting
+        reason = sentence(kind, setting, before, better, valid, distance, self.space)
+        return Proposal(len(self.ledger.trials) + 1, setting, champion, reason, kind, better, valid, distance)
+
+    def recommend(self) -> Setting:
+        """Return the setting the model believes best: the posterior mean's maximiser where P(valid) is high.
+
+        Raises:
+            TellError: There is no valid trial yet.
+        """
+        known = self._learn()
+        if known.champion is None:
+            raise TellError("nothing can be recommended before there is a valid trial")
+        return self.space.decode(recommended_row(known, self.strategy, self._rng(1)))
+
+    def importance(self) -> dict[str, float]:
+        """Return each parameter's share of what moves the expected quality."""
+        return importance(self._learn(), self._rng(2))
+
+    def outlook(self, *, against: float = 0.75) -> Outlook:
+        """Say whether a setting may be left that would win at least this share of its duels with the champion."""
+        return outlook(self._learn(), self.strategy, self._rng(3), against=against)
+
+    def contradictions(self) -> list[tuple[list[int], int]]:
+        """Return each circle of judgments with the number of the judgment worth asking again."""
+        found = cycles(self.ledger)
+        if not found:
+            return []
+        known = self._learn()
+        return [(cycle, resolving_duel(known, cycle).judgment_id) for cycle in found]
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain JSON data; `from_state` goes on from there, bit for bit."""
+        return {
+            "version": STATE_VERSION,
+            "seed": self.seed,
+            "acquisition": self.acquisition,
+            "validity": self.validity,
+            "budget": self.budget,
+            "scrap_budget": self.scrap_budget,
+            "asks": self._asks,
+            **self.ledger.to_json(),
+            "fits": {"preference": _fit_json(self._fits.preference), "validity": _fit_json(self._fits.validity)},
+        }
+
+    @classmethod
+    def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> "Optimizer":
+        """Go on from a state."""
+        if state.get("version") != STATE_VERSION:
+            raise ValueError(f"this is no state of version {STATE_VERSION}: {state.get('version')!r}")
+        plain = json.loads(json.dumps(state))
+        names = ("seed", "acquisition", "validity", "budget", "scrap_budget")
+        optimizer = cls(space, strategy=strategy, **{name: plain[name] for name in names})
+        optimizer.ledger = Ledger.from_json(space, plain)
+        optimizer._asks = plain["asks"]
+        fits = plain["fits"]
+        optimizer._fits = Fits(_fit_from(fits["preference"]), _fit_from(fits["validity"]))
+        return optimizer
+
+
+def _fit_json(fit: Fit | None) -> dict[str, Any] | None:
+    if fit is None:
+        return None
+    kernel, sites = fit.hyper.kernel, fit.sites
+    return {
+        "lengthscales": kernel.lengthscales.tolist(),
+        "variance": kernel.variance,
+        "mean_variance": kernel.mean_variance,
+        "kernel": kernel.name,
+        "noise": fit.hyper.noise.tolist(),
+        "jnd": fit.hyper.jnd,
+        "objective": fit.objective,
+        "sites": None if sites is None else [sites.tau.tolist(), sites.nu.tolist()],
+    }
+
+
+def _fit_from(data: Mapping[str, Any] | None) -> Fit | None:
+    if data is None:
+        return None
+    kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
+    sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
+    return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)

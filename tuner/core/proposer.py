@@ -1,0 +1,198 @@
+"""From what is known to the next setting: fits, acquisition, search.
+
+A proposal of `auto` is one of three kinds. `design`: far from everything tried, weighed by P(valid). `improve`: the
+largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than the fitted ones.
+`refine`: the largest posterior mean. The last two alternate; both keep P(valid) above what the scrap budget allows.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from tuner.core.acquisition import (
+    Acquisition,
+    Apart,
+    LogImprovement,
+    LogValidity,
+    MeanValue,
+    Sum,
+    Threshold,
+)
+from tuner.core.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound
+from tuner.core.ep import expectation_propagation
+from tuner.core.fitting import Fit, fit_hyper
+from tuner.core.kernels import Kernel
+from tuner.core.ledger import Ledger, Trial
+from tuner.core.linalg import FloatArray
+from tuner.core.observations import Observations
+from tuner.core.rows import Hyper, row_covariance
+from tuner.core.search import candidates, maximise
+from tuner.core.skewgp import SkewGP
+from tuner.core.strategy import Strategy
+from tuner.core.surface import Surface, believed_surface, drawn_surface, ep_surface, mean_surface
+
+AcquisitionName = Literal["auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei"]
+ValidityName = Literal["auto", "separate", "shared", "none"]
+
+OTHERS = 4
+REACH = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """The last fitted hyper-parameters: where the next fits start."""
+
+    preference: Fit | None = None
+    validity: Fit | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Everything told so far, fitted."""
+
+    ledger: Ledger
+    trials: list[Trial]
+    data: Observations
+    model: SkewGP
+    labels: Observations
+    validity: Surface | None
+    shared: bool
+    fits: Fits
+
+    @cached_property
+    def champion(self) -> FloatArray | None:
+        """The champion's row."""
+        champion = self.ledger.champion_id
+        return None if champion is None else self.ledger.space.encode(self.ledger.trials[champion].setting)
+
+    @cached_property
+    def mean(self) -> Surface:
+        """The posterior mean of the preferences."""
+        return mean_surface(self.model)
+
+    @cached_property
+    def tried(self) -> FloatArray:
+        """The rows of every trial, whatever became of it."""
+        return self.ledger.rows(list(self.ledger.trials.values()))
+
+    def valid_probability(self, X: FloatArray) -> FloatArray:
+        """Return P(valid) at the rows of X."""
+        if self.shared:
+            return self.model.valid_probability(X)
+        if self.validity is None:
+            return np.ones(len(X))
+        return np.exp(LogValidity(self.validity, 1.0).values(X))
+
+
+def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int) -> Knowledge:
+    """Fit the model to the ledger, warm from the last fits."""
+    groups = ledger.space.groups
+    labels = ledger.labels()
+    shared = validity == "shared"
+    trials, data = ledger.preferences_and_labels() if shared else ledger.preferences()
+    preference = fit_hyper(data, prior=strategy.preference, warm=fits.preference, tolerance=1e-4, groups=groups)
+    model = SkewGP.from_hyper(data, preference.hyper, seed=seed, draws=strategy.draws, sites=preference.sites)
+    surface, fitted = None, None
+    if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
+        fitted = fit_hyper(labels, prior=strategy.validity, warm=fits.validity, tolerance=1e-4, groups=groups)
+        surface = _validity_surface(labels, fitted)
+    return Knowledge(ledger, trials, data, model, labels, surface, shared, Fits(preference, fitted))
+
+
+def _validity_surface(labels: Observations, fitted: Fit) -> Surface:
+    kernel = fitted.hyper.kernel
+    C = row_covariance(labels, kernel.matrix(labels.points, labels.points), fitted.hyper.noise)
+    found = expectation_propagation(C, *labels.intervals(), start=fitted.sites)
+    return ep_surface(labels, fitted.hyper, found)
+
+
+def next_kind(ledger: Ledger, strategy: Strategy, acquisition: AcquisitionName, budget: int | None) -> str:
+    """Return the kind of the next proposal: a few of the design at first, then the rest of it every other time."""
+    kinds = [t.kind for t in ledger.trials.values() if not t.earlier]
+    filled = sum(kind in ("told", "design") for kind in kinds)
+    first, whole = strategy.design_size(len(ledger.space.parameters), budget)
+    if filled < first or (filled < whole and kinds[-1] not in ("design",)):
+        return "design"
+    if acquisition != "auto":
+        return acquisition
+    return "improve" if kinds.count("improve") <= kinds.count("refine") else "refine"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The row to try next and how it was found."""
+
+    row: FloatArray
+    kind: str
+
+
+def choose(
+    known: Knowledge,
+    strategy: Strategy,
+    kind: str,
+    risk: float,
+    rng: np.random.Generator,
+) -> Choice:
+    """Return the next row."""
+    if kind == "design" or known.champion is None:
+        return Choice(_fill(known, strategy, rng), "design")
+    parts: list[Acquisition] = [_wanted(known, strategy, kind, known.champion, rng)]
+    if known.validity is not None:
+        parts.append(Threshold(known.validity, 1.0 - risk))
+    lengthscales = known.model.hyper.kernel.lengthscales
+    pending = known.ledger.rows(known.ledger.pending)
+    if len(pending):
+        parts.append(Apart(pending, REACH * lengthscales))
+    around, counts = centres(known, strategy)
+    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng)
+    row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried)
+    return Choice(row, kind)
+
+
+def _fill(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
+    """Return the row farthest from everything tried, weighed by P(valid)."""
+    U = known.ledger.space.sample(strategy.uniform, rng)
+    if not len(known.tried):
+        return U[0]
+    distance = np.sqrt(((U[:, None, :] - known.tried[None]) ** 2).sum(axis=2).min(axis=1))
+    return U[int(np.argmax(distance * known.valid_probability(U)))]
+
+
+def _wanted(
+    known: Knowledge, strategy: Strategy, kind: str, champion: FloatArray, rng: np.random.Generator
+) -> Acquisition:
+    """Return what the kind of proposal maximises."""
+    model = known.model
+    if kind == "refine":
+        scale = float(np.std(known.mean.mean(known.data.points))) if known.data.n else 1.0
+        return MeanValue(known.mean, max(scale, 1e-9))
+    if kind == "thompson":
+        return model.function_draw(seed=int(rng.integers(2**31)))
+    if kind == "ucb":
+        return UpperCredibleBound(model, champion)
+    if kind == "eiig":
+        return InformationGain(model, champion)
+    if kind in ("ei", "eubo"):
+        return ExpectedImprovement(model, champion)
+    surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(model, strategy, rng), rng)
+    return LogImprovement(surface, float(surface.mean(champion[None])[0]))
+
+
+def _varied(model: SkewGP, strategy: Strategy, rng: np.random.Generator) -> SkewGP:
+    """Return the model with lengthscales drawn around the fitted ones."""
+    kernel: Kernel = model.hyper.kernel
+    varied = kernel.lengthscales * np.exp(strategy.restless * rng.standard_normal(len(kernel.lengthscales)))
+    hyper: Hyper = replace(model.hyper, kernel=replace(kernel, lengthscales=varied))
+    return SkewGP.from_hyper(model.data, hyper, seed=model.seed, draws=1)
+
+
+def centres(known: Knowledge, strategy: Strategy) -> tuple[FloatArray, list[int]]:
+    """Return the champion and the next best trials, with how many candidates to put around each."""
+    if known.champion is None:
+        raise ValueError("there is no champion to look around")
+    usable = known.ledger.rows(known.ledger.usable)
+    order = np.argsort(-known.mean.mean(usable), kind="stable")
+    others = [usable[i] for i in order if not np.array_equal(usable[i], known.champion)][:OTHERS]
+    return np.array([known.champion, *others]), [strategy.near[0]] + [strategy.near[1]] * len(others)

@@ -1,0 +1,122 @@
+"""The search for the best setting of an acquisition: many candidates, a few climbs, always on the grid and feasible.
+
+Glossary:
+    U    (p, D) candidates        centres    (c, D) tried settings worth looking around
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from tuner.core.acquisition import Acquisition
+from tuner.core.linalg import FloatArray
+from tuner.core.space import Space
+
+CLIMBS = 4
+CLIMB_ITERATIONS = 40
+NEIGHBOUR_ROUNDS = 20
+
+
+def candidates(
+    space: Space,
+    centres: FloatArray,
+    counts: list[int],
+    lengthscales: FloatArray,
+    uniform: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return feasible rows: uniform ones, and perturbations of each centre at all scales down to a thousandth."""
+    U = [space.sample(uniform, rng)]
+    for centre, count in zip(centres, counts, strict=True):
+        scale = lengthscales * 10.0 ** rng.uniform(-3.0, 0.0, (count, 1))
+        step = rng.standard_normal((count, space.dimension)) * np.minimum(scale, 1.0)
+        if len(space.parameters) > 2:
+            # half of them move only a few parameters
+            few = rng.random((count, len(space.parameters))) < 1.5 / len(space.parameters)
+            few[np.arange(count), rng.integers(len(space.parameters), size=count)] = True
+            few[: count // 2] = True
+            step *= few[:, space.groups]
+        U.append(centre + step)
+    rows = space.snap(np.concatenate(U))
+    return rows[space.feasible(rows)]
+
+
+def maximise(acquisition: Acquisition, space: Space, U: FloatArray, tried: FloatArray) -> tuple[FloatArray, float]:
+    """Return the best row found and its value; never one of `tried` while another is known."""
+    values = acquisition.values(U)
+    values = np.where(np.isfinite(values), values, -np.inf)
+    fresh = ~_repeats(U, tried)
+    if fresh.any():
+        U, values = U[fresh], values[fresh]
+    order = np.argsort(-values, kind="stable")
+    best, best_value = U[order[0]], float(values[order[0]])
+    for start in _apart(U[order[:50]], CLIMBS):
+        row, value = _climb(acquisition, space, start)
+        if value > best_value and not _repeats(row[None], tried)[0]:
+            best, best_value = row, value
+    return best, best_value
+
+
+def _repeats(U: FloatArray, tried: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    if not len(tried) or not len(U):
+        return np.zeros(len(U), dtype=bool)
+    gap = np.abs(U[:, None, :] - tried[None, :, :]).max(axis=2)
+    return (gap < 1e-9).any(axis=1)
+
+
+def _apart(U: FloatArray, count: int) -> list[FloatArray]:
+    """Pick the first rows that are not next to one already picked."""
+    picked: list[FloatArray] = []
+    for u in U:
+        if all(np.abs(u - other).max() > 1e-2 for other in picked):
+            picked.append(u)
+        if len(picked) == count:
+            return picked
+    return picked + list(U[: count - len(picked)])
+
+
+def _climb(acquisition: Acquisition, space: Space, start: FloatArray) -> tuple[FloatArray, float]:
+    """Follow the gradient in the continuous coordinates, then single steps in the others, until neither helps."""
+    row = start
+    value = float(acquisition.values(row[None])[0])
+    for _ in range(NEIGHBOUR_ROUNDS):
+        row, value = _follow(acquisition, space, row, value)
+        neighbours = space.neighbours(row)
+        if not len(neighbours):
+            break
+        values = acquisition.values(neighbours)
+        if values.max() <= value:
+            break
+        row, value = neighbours[int(np.argmax(values))], float(values.max())
+    return row, value
+
+
+def _follow(acquisition: Acquisition, space: Space, start: FloatArray, value: float) -> tuple[FloatArray, float]:
+    free = space.free
+    if not free.size:
+        return start, value
+
+    def objective(part: FloatArray) -> tuple[float, FloatArray]:
+        row = start.copy()
+        row[free] = part
+        found, slope = acquisition.gradient(row)
+        return -found, -slope[free]
+
+    found = minimize(
+        objective,
+        start[free],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, 1.0)] * len(free),
+        options={"maxiter": CLIMB_ITERATIONS},
+    )
+    end = start.copy()
+    end[free] = np.clip(found.x, 0.0, 1.0)
+    # a climb that leaves the feasible region goes back along its way
+    for _ in range(30):
+        if space.feasible(end[None])[0]:
+            break
+        end[free] = 0.5 * (end[free] + start[free])
+    else:
+        return start, value
+    reached = float(acquisition.values(end[None])[0])
+    return (end, reached) if reached > value else (start, value)
