@@ -1,0 +1,99 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tuner.bench.effective import effective_sizes, worst_share
+from tuner.bench.speed import MOST_PROPOSAL, SpeedRow, duelled
+from tuner.cli import cli
+
+
+def speed(*arguments):
+    return CliRunner().invoke(cli, ["bench", "speed", *arguments])
+
+
+def autoregressive(coefficient, count, rng):
+    draws = np.empty(count)
+    draws[0] = rng.standard_normal()
+    for i in range(1, count):
+        draws[i] = coefficient * draws[i - 1] + np.sqrt(1 - coefficient**2) * rng.standard_normal()
+    return draws
+
+
+def test_the_effective_sample_size_of_independent_draws_is_their_number():
+    draws = np.random.default_rng(0).standard_normal((20_000, 3))
+    assert effective_sizes(draws) == pytest.approx(np.full(3, 20_000), rel=0.1)
+
+
+@pytest.mark.parametrize("coefficient", [0.5, 0.9])
+def test_the_effective_sample_size_of_a_correlated_chain_is_what_theory_says(coefficient):
+    draws = autoregressive(coefficient, 50_000, np.random.default_rng(1))[:, None]
+    expected = 50_000 * (1 - coefficient) / (1 + coefficient)
+    assert effective_sizes(draws)[0] == pytest.approx(expected, rel=0.15)
+
+
+def test_the_worst_coordinate_counts():
+    rng = np.random.default_rng(2)
+    draws = np.column_stack([rng.standard_normal(5000), autoregressive(0.9, 5000, rng)])
+    assert worst_share(draws) == pytest.approx(0.1 / 1.9, rel=0.4)
+
+
+def test_a_chain_that_does_not_move_is_worth_next_to_nothing_or_is_constant():
+    assert np.isfinite(effective_sizes(np.ones((100, 2)))).all()
+
+
+def test_the_data_are_as_many_duels_as_asked_for_and_the_next_proposal_improves():
+    optimizer = duelled(12, seed=0)
+    assert optimizer.ledger.preferences()[1].m == 12
+    assert optimizer.ask().kind == "improve"
+
+
+def test_json_has_every_ratio_and_its_goals():
+    shown = speed("--json", "--rows", "8,12", "--repeats", "1")
+    assert shown.exit_code == 0, shown.output
+    data = json.loads(shown.stdout)
+    assert [row["m"] for row in data["rows"]] == [8, 12]
+    for row in data["rows"]:
+        assert {goal["name"] for goal in row["goals"]} == {"truncated", "effective"}
+        assert all(row[name] > 0 for name in ("truncated", "effective", "proposal", "lin_ess", "laplace"))
+
+
+def test_the_table_says_which_goals_are_reached():
+    shown = speed("--rows", "8", "--repeats", "1")
+    assert shown.exit_code == 0, shown.output
+    assert "(<= 3.5)" in shown.stdout
+    assert "(>= 0.6)" in shown.stdout
+
+
+def test_a_proposal_has_a_goal_at_100_and_500_rows_only():
+    def marks(m, proposal):
+        row = SpeedRow(m, 1.0, 4.0, 0.7, proposal, 1.0, 1.0, 1.0)
+        return {mark.name: mark.reached for mark in row.marks}
+
+    assert set(MOST_PROPOSAL) == {100, 500}
+    assert marks(200, 99.0) == {"truncated": False, "effective": True}
+    assert marks(100, 15.0)["proposal"]
+    assert not marks(500, 15.0)["proposal"]
+
+
+@pytest.mark.parametrize("rows", ["abc", "", "2", "20,,x", "100000"])
+def test_rows_that_are_no_numbers_of_duels_are_wrong_usage(rows):
+    shown = speed("--rows", rows)
+    assert shown.exit_code == 2
+    assert "such as 20,50,100" in shown.stderr
+
+
+def test_help_of_the_bench_imports_nothing_heavy():
+    program = (
+        "import sys; from tuner.cli import cli; cli.main(['bench', '--help'], standalone_mode=False);"
+        "print([m for m in ('numpy', 'scipy', 'rich', 'pydantic') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own text
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr.strip() == "[]"
+    assert "speed" in done.stdout
+    assert "table" in done.stdout

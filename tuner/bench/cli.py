@@ -1,0 +1,115 @@
+"""`tuner bench`: measurements anyone can run again; what a command needs is imported when it is called."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from tuner.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from tuner.bench.protocol import Run
+    from tuner.core.proposer import AcquisitionName
+
+# the optimiser's names, which would cost a second to import; a test keeps them equal
+ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
+MOST_JOBS = 256
+
+
+@click.group()
+def bench() -> None:
+    """Measure speed, accuracy and the paper's experiments."""
+
+
+def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Split at commas; None stays None."""
+    return None if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def _counts(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    """Split at commas into numbers of rows."""
+    words = _words(ctx, param, value) or ()
+    try:
+        rows = tuple(int(word) for word in words)
+    except ValueError:
+        rows = ()
+    if not rows or min(rows) < 3 or max(rows) > 5000:
+        raise click.BadParameter(f"{value!r} is not a list such as 20,50,100 of whole numbers from 3 to 5000")
+    return rows
+
+
+@bench.command()
+@click.option("--seeds", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Runs of each problem.")
+@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
+@click.option(
+    "--problems", callback=_words, help="Comma separated names; by default those that peers have numbers for."
+)
+@click.option("--flips", type=click.FloatRange(0, 1), default=0.0, help="Probability of a wrong answer.")
+@click.option("--noise", type=click.FloatRange(0), default=0.0, help="The judge's noise, in units of the cost.")
+@click.option("--acquisition", type=click.Choice(ACQUISITIONS), default="auto", show_default=True)
+@click.option("--trials", type=click.IntRange(1, 1000), default=40, show_default=True, help="Asked trials of a run.")
+@click.option("--jobs", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Worker processes.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of tables.")
+def table(
+    seeds: int,
+    first: int,
+    problems: tuple[str, ...] | None,
+    flips: float,
+    noise: float,
+    acquisition: "AcquisitionName",
+    trials: int,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Compare the optimiser with its peers on the common protocol.
+
+    Each run begins with 11 uniform settings, each judged against the best so far; then come the trials that the
+    optimiser asks for. The result depends on the seeds alone, not on the number of jobs.
+    """
+    if flips and noise:
+        raise click.UsageError("a judge either flips answers or has noise: give --flips or --noise, not both")
+    one_blas_thread()
+    from tuner.bench.protocol import Options
+    from tuner.bench.published import PROBLEMS
+    from tuner.bench.show import printer, progress, show_table
+    from tuner.bench.table import measure_table, table_data
+    from tuner.problems import UnknownProblemError, get_problem
+
+    if problems is not None and not problems:
+        raise click.BadParameter("name at least one problem", param_hint="--problems")
+    chosen = tuple(dict.fromkeys(problems or PROBLEMS))
+    try:
+        for name in chosen:
+            get_problem(name)
+    except UnknownProblemError as error:
+        raise click.BadParameter(str(error), param_hint="--problems") from None
+    options = Options(flips=flips, noise=noise, acquisition=acquisition, trials=trials)
+    with progress("runs", len(chosen) * seeds) as advance:
+
+        def done(_: "Run") -> None:
+            advance()
+
+        rows = measure_table(chosen, range(first, first + seeds), options, jobs, done)
+    if as_json:
+        click.echo(json.dumps(table_data(rows, options), allow_nan=False))
+    else:
+        show_table(rows, options, printer())
+
+
+@bench.command()
+@click.option("--rows", callback=_counts, default="20,50,100,200,500", show_default=True, help="Numbers of duels.")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=9, show_default=True, help="Medians over so many.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
+def speed(rows: tuple[int, ...], repeats: int, as_json: bool) -> None:
+    """Time the posterior and a proposal, in units of plain Gaussian draws of the same covariance."""
+    one_blas_thread()
+    from tuner.bench.show import printer, progress, show_speed
+    from tuner.bench.speed import measure_all, speed_data
+    from tuner.core.truncated import compiled
+
+    with progress("numbers of rows", len(rows)) as advance:
+        found = measure_all(rows, repeats=repeats, done=advance)
+    if as_json:
+        click.echo(json.dumps(speed_data(found, compiled=compiled()), allow_nan=False))
+    else:
+        show_speed(found, compiled=compiled(), console=printer())

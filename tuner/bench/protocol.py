@@ -1,0 +1,131 @@
+"""The common protocol: some uniform settings, each judged against the champion, then duels that the optimiser asks for.
+
+A run is a pure function of the problem, the seed and the options (the seconds apart), so that it can be done anywhere.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tuner.bench.judges import ExactJudge, FlippingJudge, Judge, ProbitJudge
+from tuner.core.optimizer import Optimizer
+from tuner.core.parameters import Continuous, Value
+from tuner.core.proposer import AcquisitionName
+from tuner.core.space import Space
+from tuner.problems import Problem, get_problem
+
+_POINTS, _JUDGE = 1, 2  # streams of random numbers, so that all options of a seed begin at the same settings
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is done.
+
+    Attributes:
+        flips: Probability of a wrong answer.
+        noise: Standard deviation of the judge's view of the difference, in units of the cost.
+        acquisition: Of the optimiser.
+        start: Uniform settings told at first.
+        trials: Trials asked for afterwards; each valid one is a duel with the champion.
+    """
+
+    flips: float = 0.0
+    noise: float = 0.0
+    acquisition: AcquisitionName = "auto"
+    start: int = 11
+    trials: int = 40
+
+    def __post_init__(self) -> None:
+        if self.flips and self.noise:
+            raise ValueError("a judge either flips answers or has noise, not both")
+        if self.start < 0 or self.trials < 0:
+            raise ValueError(f"start and trials are counts, not {self.start} and {self.trials}")
+
+    @property
+    def judge(self) -> Judge:
+        """Who answers the duels."""
+        if self.flips:
+            return FlippingJudge(self.flips)
+        return ProbitJudge(self.noise) if self.noise else ExactJudge()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run.
+
+    Attributes:
+        problem: Name of the problem.
+        seed: Of the settings, the judge and the optimiser.
+        regret: The champion's true cost minus the known minimum, after each asked trial; infinite without a champion.
+        scrap: Non-valid trials among those asked for.
+        seconds: Processor time of each proposal; not part of the result that a seed determines.
+    """
+
+    problem: str
+    seed: int
+    regret: tuple[float, ...]
+    scrap: int
+    seconds: tuple[float, ...] = field(compare=False)
+
+
+def box_space(problem: Problem) -> Space:
+    """Return the problem's box as a space of continuous parameters p0, p1, ..."""
+    return Space([Continuous(f"p{i}", a, b) for i, (a, b) in enumerate(zip(problem.low, problem.high, strict=True))])
+
+
+def run_protocol(name: str, seed: int, options: Options) -> Run:
+    """Do one run.
+
+    Raises:
+        UnknownProblemError: No problem has this name.
+    """
+    problem = get_problem(name)
+    space = box_space(problem)
+    optimizer = Optimizer(space, seed=seed, acquisition=options.acquisition, budget=options.start + options.trials)
+    machine = _Machine(problem, optimizer, options.judge, np.random.default_rng([seed, _JUDGE]))
+    low, width = problem.bounds[:, 0], np.ptp(problem.bounds, axis=1)
+    for point in low + width * np.random.default_rng([seed, _POINTS]).random((options.start, problem.d)):
+        setting = dict(zip(space.names, point.tolist(), strict=True))
+        champion = optimizer.champion
+        machine.make(optimizer.add(setting), setting, champion)
+    regret, seconds, scrap = [], [], 0
+    for _ in range(options.trials):
+        begin = time.process_time()
+        proposal = optimizer.ask()
+        seconds.append(time.process_time() - begin)
+        scrap += not machine.make(proposal.trial_id, proposal.setting, proposal.champion_id)
+        regret.append(machine.regret())
+    return Run(name, seed, tuple(regret), scrap, tuple(seconds))
+
+
+@dataclass
+class _Machine:
+    """Makes the parts, has them judged, and knows what each one truly costs."""
+
+    problem: Problem
+    optimizer: Optimizer
+    judge: Judge
+    rng: np.random.Generator
+    costs: dict[int, float] = field(default_factory=dict)
+
+    def make(self, trial_id: int, setting: Mapping[str, Value], champion_id: int | None) -> bool:
+        """Run a trial, tell its outcome and its duel, and return whether it was valid."""
+        point = np.array([[float(value) for value in setting.values()]])
+        valid = bool(self.problem.is_valid(point)[0])
+        self.optimizer.tell_outcome(trial_id, valid)
+        if not valid:
+            return False
+        self.costs[trial_id] = float(self.problem.evaluate(point)[0])
+        if champion_id is not None:
+            wins = self.judge.prefers_new(self.costs[trial_id], self.costs[champion_id], self.rng)
+            winner, loser = (trial_id, champion_id) if wins else (champion_id, trial_id)
+            self.optimizer.tell_judgment(winner, loser)
+        return True
+
+    def regret(self) -> float:
+        """Return the champion's true cost above the known minimum."""
+        champion = self.optimizer.champion
+        return math.inf if champion is None else max(self.costs[champion] - self.problem.minimum, 0.0)
