@@ -9,7 +9,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all lint clean help
+# rivals for `tuner bench peers`; where pip's index has no CPU build of torch, plain torch brings gigabytes for graphics
+# cards: make test-peers TORCH="torch --index-url https://download.pytorch.org/whl/cpu"
+TORCH ?= torch==2.13.0
+
+.PHONY: demo test test-all test-peers lint clean help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -25,6 +29,11 @@ $(VENV)/dev.stamp: $(SOURCES) | $(BIN)/python
 	$(PIP) install -e ".[$(EXTRAS)]"
 	@touch $(VENV)/run.stamp $@
 
+$(VENV)/peers.stamp: $(VENV)/dev.stamp
+	$(PIP) install $(TORCH)
+	$(PIP) install -e ".[$(EXTRAS),peers]"
+	@touch $@
+
 demo: $(VENV)/run.stamp  ## install and watch a simulated machine being tuned
 	$(BIN)/tuner demo
 
@@ -35,10 +44,13 @@ lint: $(VENV)/dev.stamp  ## style, types and import contracts
 	$(BIN)/lint-imports
 
 test: lint  ## everything that fits in six minutes on two cores
-	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=term
+	$(BIN)/pytest -n 2 -m "not slow and not peers" --cov --cov-report=term
 
 test-all: lint  ## the long suites too
-	$(BIN)/pytest -n 2 --cov --cov-report=term --timeout=3600
+	$(BIN)/pytest -n 2 -m "not peers" --cov --cov-report=term --timeout=3600
+
+test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch)
+	$(BIN)/pytest -m peers
 
 clean:  ## remove what make created
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* tuner/core/*.so

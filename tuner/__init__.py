@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tuner.core.optimizer import Optimizer, Proposal
     from tuner.core.parameters import Choice, Continuous, Integer, Stepped
+    from tuner.core.questions import Question
     from tuner.core.skewgp import SkewGP
     from tuner.core.space import Space
 
-__all__ = ["Choice", "Continuous", "Integer", "Optimizer", "Proposal", "SkewGP", "Space", "Stepped"]
+__all__ = ["Choice", "Continuous", "Integer", "Optimizer", "Proposal", "Question", "SkewGP", "Space", "Stepped"]
 
 # loaded when first asked for, so that `tuner --help` does not wait for scipy
 _HOMES = {
@@ -21,6 +22,7 @@ _HOMES = {
     "Integer": "parameters",
     "Optimizer": "optimizer",
     "Proposal": "optimizer",
+    "Question": "questions",
     "SkewGP": "skewgp",
     "Space": "space",
     "Stepped": "parameters",

@@ -62,3 +62,10 @@ def test_impossible_levels_are_refused(skewed, level):
         skewed.quantile(level)
     with pytest.raises(ValueError, match="between 0 and 1"):
         skewed.interval(level)
+
+
+def test_the_density_is_equal_at_both_ends_of_the_narrowest_interval(skewed):
+    lower, upper = skewed.interval(0.95)
+    assert skewed.density(lower) == pytest.approx(skewed.density(upper), rel=1e-9)
+    single = Mixture(np.array([[1.0]]), np.array([4.0]))
+    assert np.concatenate(single.interval(0.95)) == pytest.approx(np.array(norm.interval(0.95, 1.0, 2.0)), abs=1e-9)

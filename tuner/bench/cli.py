@@ -26,16 +26,39 @@ def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     return None if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
 
 
+def _dimensions(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    """Split at commas into numbers of dimensions."""
+    return _numbers(_words(ctx, param, value) or (), 1, 50, f"{value!r} is not a list such as 2,6")
+
+
 def _counts(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
     """Split at commas into numbers of rows."""
-    words = _words(ctx, param, value) or ()
+    return _numbers(_words(ctx, param, value) or (), 3, 5000, f"{value!r} is not a list such as 20,50,100")
+
+
+def _numbers(words: tuple[str, ...], least: int, most: int, wrong: str) -> tuple[int, ...]:
     try:
-        rows = tuple(int(word) for word in words)
+        numbers = tuple(int(word) for word in words)
     except ValueError:
-        rows = ()
-    if not rows or min(rows) < 3 or max(rows) > 5000:
-        raise click.BadParameter(f"{value!r} is not a list such as 20,50,100 of whole numbers from 3 to 5000")
-    return rows
+        numbers = ()
+    if not numbers or min(numbers) < least or max(numbers) > most:
+        raise click.BadParameter(f"{wrong} of whole numbers from {least} to {most}")
+    return numbers
+
+
+def _chosen(problems: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the problems to run, each once; a name that no problem has is wrong usage."""
+    from tuner.problems import UnknownProblemError, get_problem
+
+    if problems is not None and not problems:
+        raise click.BadParameter("name at least one problem", param_hint="--problems")
+    chosen = tuple(dict.fromkeys(problems or default))
+    try:
+        for name in chosen:
+            get_problem(name)
+    except UnknownProblemError as error:
+        raise click.BadParameter(str(error), param_hint="--problems") from None
+    return chosen
 
 
 @bench.command()
@@ -73,16 +96,8 @@ def table(
     from tuner.bench.published import PROBLEMS
     from tuner.bench.show import printer, progress, show_table
     from tuner.bench.table import measure_table, table_data
-    from tuner.problems import UnknownProblemError, get_problem
 
-    if problems is not None and not problems:
-        raise click.BadParameter("name at least one problem", param_hint="--problems")
-    chosen = tuple(dict.fromkeys(problems or PROBLEMS))
-    try:
-        for name in chosen:
-            get_problem(name)
-    except UnknownProblemError as error:
-        raise click.BadParameter(str(error), param_hint="--problems") from None
+    chosen = _chosen(problems, PROBLEMS)
     options = Options(flips=flips, noise=noise, acquisition=acquisition, trials=trials)
     with progress("runs", len(chosen) * seeds) as advance:
 
@@ -113,3 +128,65 @@ def speed(rows: tuple[int, ...], repeats: int, as_json: bool) -> None:
         click.echo(json.dumps(speed_data(found, compiled=compiled()), allow_nan=False))
     else:
         show_speed(found, compiled=compiled(), console=printer())
+
+
+@bench.command()
+@click.option("--rows", callback=_counts, default="50,100,200", show_default=True, help="Numbers of duels to time at.")
+@click.option("--dimensions", callback=_dimensions, default="2,6", show_default=True, help="Of the space to time in.")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=7, show_default=True, help="Medians over so many.")
+@click.option("--regret", is_flag=True, help="Also run the common protocol for both, paired over seeds (minutes).")
+@click.option("--seeds", type=click.IntRange(1, 10_000), default=10, show_default=True, help="With --regret: runs.")
+@click.option(
+    "--problems", callback=_words, help="With --regret: comma separated names; by default those of the table."
+)
+@click.option("--trials", type=click.IntRange(1, 1000), default=40, show_default=True, help="With --regret: of a run.")
+@click.option(
+    "--jobs", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="With --regret: processes."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of tables.")
+@click.pass_context
+def peers(
+    ctx: click.Context,
+    rows: tuple[int, ...],
+    dimensions: tuple[int, ...],
+    repeats: int,
+    regret: bool,
+    seeds: int,
+    problems: tuple[str, ...] | None,
+    trials: int,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Compare with BoTorch's PairwiseGP and EUBO in the same run (needs the extra `peers`).
+
+    Both propose in turn from the same duels of a smooth function, and the seconds are compared.
+    """
+    if not regret:
+        for name in ("seeds", "problems", "trials", "jobs"):
+            if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+                raise click.UsageError(f"--{name} says how --regret is measured: give --regret too")
+    one_blas_thread()
+    from tuner.bench.peer_regret import measure_regret
+    from tuner.bench.peer_speed import measure_speed
+    from tuner.bench.peers import propose_botorch, require_botorch
+    from tuner.bench.protocol import Options
+    from tuner.bench.published import PROBLEMS
+    from tuner.bench.show import printer, progress
+    from tuner.bench.show_peers import show_peer_regret, show_peer_speed
+
+    chosen = _chosen(problems, PROBLEMS)
+    versions = require_botorch()
+    options = Options(trials=trials)
+    with progress("timings", len(rows) * len(dimensions)) as advance:
+        timed = measure_speed(rows, dimensions, propose_botorch, repeats=repeats, done=advance)
+    if not as_json:
+        show_peer_speed(timed, versions, printer())
+    compared = []
+    if regret:
+        with progress("runs", 2 * len(chosen) * seeds) as advance:
+            compared = measure_regret(chosen, range(seeds), options, jobs, advance)
+        if not as_json:
+            show_peer_regret(compared, options, printer())
+    if as_json:
+        data = {"versions": versions, "speed": [row.to_json() for row in timed]}
+        click.echo(json.dumps({**data, "regret": [row.to_json() for row in compared]}, allow_nan=False))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tuner.bench.judges import ExactJudge, FlippingJudge, Judge, ProbitJudge
+from tuner.core.linalg import FloatArray
 from tuner.core.optimizer import Optimizer
 from tuner.core.parameters import Continuous, Value
 from tuner.core.proposer import AcquisitionName
@@ -76,6 +77,21 @@ def box_space(problem: Problem) -> Space:
     return Space([Continuous(f"p{i}", a, b) for i, (a, b) in enumerate(zip(problem.low, problem.high, strict=True))])
 
 
+def start_points(problem: Problem, seed: int, count: int) -> FloatArray:
+    """Return the uniform settings of a seed in the unit cube, (count, d): the same for everyone who is compared."""
+    return np.random.default_rng([seed, _POINTS]).random((count, problem.d))
+
+
+def to_box(problem: Problem, points: FloatArray) -> FloatArray:
+    """Return points of the unit cube in the problem's box."""
+    return np.asarray(problem.bounds[:, 0] + np.ptp(problem.bounds, axis=1) * points)
+
+
+def judge_rng(seed: int) -> np.random.Generator:
+    """Return the judge's random numbers of a seed."""
+    return np.random.default_rng([seed, _JUDGE])
+
+
 def run_protocol(name: str, seed: int, options: Options) -> Run:
     """Do one run.
 
@@ -85,9 +101,8 @@ def run_protocol(name: str, seed: int, options: Options) -> Run:
     problem = get_problem(name)
     space = box_space(problem)
     optimizer = Optimizer(space, seed=seed, acquisition=options.acquisition, budget=options.start + options.trials)
-    machine = _Machine(problem, optimizer, options.judge, np.random.default_rng([seed, _JUDGE]))
-    low, width = problem.bounds[:, 0], np.ptp(problem.bounds, axis=1)
-    for point in low + width * np.random.default_rng([seed, _POINTS]).random((options.start, problem.d)):
+    machine = _Machine(problem, optimizer, options.judge, judge_rng(seed))
+    for point in to_box(problem, start_points(problem, seed, options.start)):
         setting = dict(zip(space.names, point.tolist(), strict=True))
         champion = optimizer.champion
         machine.make(optimizer.add(setting), setting, champion)

@@ -11,7 +11,7 @@ Glossary:
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from tuner.core.linalg import FloatArray
 from tuner.core.mixture import Mixture
@@ -44,17 +44,18 @@ class Duelling:
         k, J = self.kernel.gradient(x, self.model.data.points)
         k = k - self.at_reference
         to_reference, slope = self.kernel.gradient(x, self.reference[None])
-        back = self.model.precision @ k
-        spread = 2.0 * (self.kernel.prior_variance - float(to_reference[0])) - float(k @ back)
+        known = self.model.half_precision @ k
+        back = self.model.half_precision.T @ known
+        spread = 2.0 * (self.kernel.prior_variance - float(to_reference[0])) - float(known @ known)
         deviation = float(np.sqrt(max(spread, self._least)))
         d_deviation = (-slope[0] - J.T @ back) / deviation if spread > self._least else np.zeros(len(x))
         value, by_mean, by_deviation = self.partials(k @ self.model.weights, deviation)
         return value, J.T @ (self.model.weights @ by_mean) + by_deviation * d_deviation
 
     def screen(self, X: FloatArray) -> FloatArray:
-        """Return a cheap stand-in that ranks rows alike: the upper confidence bound by moments."""
+        """Return a cheap stand-in that ranks rows alike: the value if the difference were normal."""
         mean, deviation = self._moments(X)
-        return mean + 2.0 * deviation
+        return self.score(mean[:, None], deviation)
 
     @cached_property
     def _spread(self) -> FloatArray:
@@ -154,6 +155,11 @@ class UpperCredibleBound(Duelling):
     def score(self, M: FloatArray, s: FloatArray) -> FloatArray:
         """Return the value for component means (p, S) and deviations (p,)."""
         return Mixture(M, s * s).interval(self.mass)[1]
+
+    def screen(self, X: FloatArray) -> FloatArray:
+        """Return a cheap stand-in that ranks rows alike: the bound if the difference were normal."""
+        mean, deviation = self._moments(X)
+        return mean + float(ndtri(0.5 + 0.5 * self.mass)) * deviation
 
     def partials(self, means: FloatArray, s: float) -> Partials:
         """Return the value at one point and its derivatives, by the implicit function theorem.

@@ -34,6 +34,8 @@ def sentence(
 ) -> str:
     """Return one plain sentence on why a setting is proposed."""
     text = _WHY.get(kind, f"Is the best by the acquisition {kind!r}")
+    if distance is not None and distance < 1e-9:
+        text = "Repeats a setting, because none is left that was not tried"
     if champion is not None:
         text += f"; against the champion it changes {_changes(setting, champion, space)}"
     if better is not None:
@@ -76,8 +78,9 @@ def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generat
 def importance(known: Knowledge, rng: np.random.Generator, count: int = 512) -> dict[str, float]:
     """Return each parameter's share of what moves the expected quality, 0 to 1 (total effects, normalised)."""
     space = known.ledger.space
+    equal = dict.fromkeys(space.names, 1.0 / len(space.names))
     if not known.data.m:
-        return dict.fromkeys(space.names, 0.0)
+        return equal
     U, other = space.sample(count, rng), space.sample(count, rng)
     size = min(len(U), len(other))
     U, other = U[:size], other[:size]
@@ -86,7 +89,9 @@ def importance(known: Knowledge, rng: np.random.Generator, count: int = 512) -> 
     for group in range(len(space.parameters)):
         changed = np.where(space.groups == group, other, U)
         effects.append(float(np.mean((known.mean.mean(changed) - base) ** 2)))
-    total = sum(effects) or 1.0
+    total = sum(effects)
+    if not total > 0.0:
+        return equal
     return dict(zip(space.names, (effect / total for effect in effects), strict=True))
 
 

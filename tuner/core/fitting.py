@@ -33,13 +33,17 @@ IMPOSSIBLE = 1e10
 
 @dataclass(frozen=True)
 class Prior:
-    """Log-normal priors: medians and log standard deviations, and hard bounds on the variance."""
+    """Log-normal priors: medians and log standard deviations, and hard bounds on the variance.
+
+    `noise` holds the medians of judges 1, 2, ...; those beyond its end have 1.
+    """
 
     lengthscale: float = 0.3
     lengthscale_spread: float = 0.7
     variance: float = 100.0
     variance_spread: float = 2.5
     variance_cap: float = 1e6
+    noise: tuple[float, ...] = ()
     noise_spread: float = 0.7
     jnd: float = 0.5
     jnd_spread: float = 0.7
@@ -48,7 +52,8 @@ class Prior:
         """Return the means and standard deviations of theta."""
         judges = data.judges - 1
         ties = 1 if data.has_ties else 0
-        centre = [np.log(self.lengthscale)] * lengthscales + [np.log(self.variance)] + [0.0] * judges
+        noise = [float(np.log(median)) for median in (self.noise + (1.0,) * judges)[:judges]]
+        centre = [np.log(self.lengthscale)] * lengthscales + [np.log(self.variance)] + noise
         spread = [self.lengthscale_spread] * lengthscales + [self.variance_spread] + [self.noise_spread] * judges
         return np.array(centre + [np.log(self.jnd)] * ties), np.array(spread + [self.jnd_spread] * ties)
 
@@ -88,11 +93,13 @@ def _count(groups: IntArray) -> int:
     return int(groups.max(initial=-1)) + 1
 
 
-def to_theta(hyper: Hyper, data: Observations, groups: IntArray | None = None) -> FloatArray:
-    """Pack hyper-parameters; judges not seen before get noise 1."""
+def to_theta(
+    hyper: Hyper, data: Observations, groups: IntArray | None = None, unseen: tuple[float, ...] = ()
+) -> FloatArray:
+    """Pack hyper-parameters; judges not seen before get their noise of `unseen` (judges 1, 2, ...), or 1."""
     groups = np.arange(data.dimension) if groups is None else groups
     lengthscales = hyper.kernel.lengthscales[[int(np.argmax(groups == g)) for g in range(_count(groups))]]
-    noise = np.ones(data.judges)
+    noise = np.array((1.0, *unseen, *[1.0] * data.judges)[: data.judges])
     known = min(data.judges, len(hyper.noise))
     noise[:known] = hyper.noise[:known] / hyper.noise[0]
     jnd = [np.log(hyper.jnd)] if data.has_ties else []
@@ -190,7 +197,7 @@ def fit_hyper(
         )
     starts = [centre + shift * (np.arange(len(centre)) < _count(groups)) for shift in (0.0, -0.8, 0.8)]
     if warm is not None:
-        starts = [to_theta(warm.hyper, data, groups)]
+        starts = [to_theta(warm.hyper, data, groups, prior.noise)]
     best: Fit | None = None
     for start in starts:
         objective = _Objective(data, prior, kernel, mean_variance, evidence, warm.sites if warm else None, groups)

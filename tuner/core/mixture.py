@@ -20,6 +20,7 @@ SECTIONS = 200
 GRID = 400
 GROUPS = 250
 STEPS = 60
+POLISH = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +93,35 @@ class Mixture:
             best = np.argmin(highs - lows)
             ends.append((lows[best], highs[best]))
         low[proper], begin = np.array(ends).T
-        high[proper] = part._settled(begin, part.cdf(low[proper]) + mass)
+        begin = part._settled(begin, part.cdf(low[proper]) + mass)
+        low[proper], high[proper] = part._polished(low[proper], begin, mass)
         return low, high
+
+    def _polished(self, low: FloatArray, high: FloatArray, mass: float) -> tuple[FloatArray, FloatArray]:
+        """Move both ends until the densities there are equal, by Newton steps; keep those that did not converge."""
+        first, width = low, high - low
+        last = high
+        for _ in range(POLISH):
+            p_low, p_high = self.density(low), self.density(high)
+            slope_low, slope_high = self._density_slope(low), self._density_slope(high)
+            excess, gap = self.cdf(high) - self.cdf(low) - mass, p_high - p_low
+            determinant = p_low * slope_high - p_high * slope_low
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                up = -(p_low * gap - slope_low * excess) / determinant
+                down = -(p_high * gap - slope_high * excess) / determinant
+            up, down = (np.clip(np.nan_to_num(step), -0.2 * width, 0.2 * width) for step in (up, down))
+            high, low = high + up, low + down
+            if (np.maximum(np.abs(up), np.abs(down)) <= 1e-13 * width).all():
+                break
+        good = np.abs(self.cdf(high) - self.cdf(low) - mass) < 1e-11
+        good &= np.abs(self.density(high) - self.density(low)) * width < 1e-7
+        good &= high - low <= width
+        return np.where(good, low, first), np.where(good, high, last)
+
+    def _density_slope(self, value: FloatArray) -> FloatArray:
+        deviation = np.sqrt(self.spread)[:, None]
+        scaled = (value[:, None] - self.means) / deviation
+        return np.asarray((-scaled * np.exp(-0.5 * scaled**2) / deviation**2).mean(axis=1) / np.sqrt(2 * np.pi))
 
     @property
     def _proper(self) -> npt.NDArray[np.bool_]:

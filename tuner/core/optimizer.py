@@ -1,7 +1,7 @@
 """Ask for the next setting, tell what came of it: the library that the daemon and any Python user call."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -12,8 +12,18 @@ from tuner.core.explain import Outlook, cycles, importance, outlook, recommended
 from tuner.core.fitting import Fit
 from tuner.core.kernels import Kernel
 from tuner.core.ledger import Ledger, TellError
-from tuner.core.linalg import FloatArray
-from tuner.core.proposer import AcquisitionName, Fits, Knowledge, ValidityName, choose, learn, next_kind
+from tuner.core.proposer import (
+    AcquisitionName,
+    Choice,
+    Fits,
+    Knowledge,
+    ValidityName,
+    choose,
+    information_weight,
+    learn,
+    next_kind,
+)
+from tuner.core.questions import Question, next_question
 from tuner.core.rows import Hyper
 from tuner.core.space import Setting, Space
 from tuner.core.strategy import Strategy
@@ -54,7 +64,7 @@ class Optimizer:
     Args:
         space: The parameters and their constraints.
         seed: The same seed and the same words give the same proposals, bit for bit.
-        acquisition: "auto", or one of ucb, thompson, eiig, ei, eubo, hb-ei.
+        acquisition: "auto", or one of ucb, thompson, eiig, ei, eubo, hb-ei; "eiig-0.5" sets EIIG's k (0.1).
         validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
         budget: How many trials there will be; it shapes the design and how risks are taken.
         scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
@@ -71,19 +81,16 @@ class Optimizer:
         scrap_budget: int | None = None,
         strategy: Strategy | None = None,
     ) -> None:
-        if acquisition not in ACQUISITIONS:
+        if acquisition not in ACQUISITIONS and not _is_eiig(acquisition):
             raise ValueError(f"there is no acquisition {acquisition!r}; choose one of {', '.join(ACQUISITIONS)}")
         if validity not in VALIDITIES:
             raise ValueError(f"there is no validity model {validity!r}; choose one of {', '.join(VALIDITIES)}")
-        for name, number in (("budget", budget), ("scrap_budget", scrap_budget)):
-            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
-                raise ValueError(f"{name} must be a whole number of trials, got {number!r}")
         self.space = space
-        self.seed = seed
+        self.seed = _whole("seed", seed)
         self.acquisition: AcquisitionName = acquisition
         self.validity: ValidityName = validity
-        self.budget = budget
-        self.scrap_budget = scrap_budget
+        self.budget = None if budget is None else _whole("budget", budget)
+        self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
         self.strategy = strategy or Strategy()
         self.ledger = Ledger(space)
         self._asks = 0
@@ -97,13 +104,31 @@ class Optimizer:
         """Propose the next setting, or several for several machines; settings under way count as pending."""
         if n is None:
             return self._ask()
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        if _whole("the number of proposals", n) < 1:
             raise ValueError(f"ask for at least one proposal, not {n!r}")
         return [self._ask() for _ in range(n)]
 
     def add(self, setting: Mapping[str, Any]) -> int:
         """Enter a setting of one's own choice as a trial, and return its number."""
         return self.ledger.add(setting).trial_id
+
+    def warm_start(
+        self,
+        trials: Sequence[tuple[Mapping[str, Any], bool]],
+        judgments: Sequence[tuple[int, int]] = (),
+        discount: float = 0.5,
+    ) -> list[int]:
+        """Enter what an earlier campaign found; its trials inform the model but are never champion nor counted.
+
+        Args:
+            trials: (setting, valid) of each earlier trial.
+            judgments: (winner, loser) of each earlier duel, as places in `trials`.
+            discount: What an earlier answer counts for: its noise is expected to be 1 / discount times as large.
+
+        Returns:
+            The numbers of the trials.
+        """
+        return self.ledger.warm_start(trials, judgments, discount)
 
     def tell_outcome(self, trial_id: int, valid: bool, reason: str | None = None) -> None:
         """Tell whether a trial made a part."""
@@ -141,8 +166,9 @@ class Optimizer:
         known = self._learn()
         kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
         chosen = choose(known, self.strategy, kind, self._risk(), rng)
-        proposal = self._explained(known, chosen.row, chosen.kind)
-        self.ledger.add(proposal.setting, kind=chosen.kind)
+        proposal = self._explained(known, chosen)
+        opponent = None if proposal.champion_id == self.champion else proposal.champion_id
+        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=opponent)
         self._asks += 1
         self._fits = known.fits
         return proposal
@@ -154,17 +180,18 @@ class Optimizer:
         scrap = sum(t.valid is False for t in asked)
         return self.strategy.allowed_risk(scrap, len(asked), budget, self.scrap_budget)
 
-    def _explained(self, known: Knowledge, row: FloatArray, kind: str) -> Proposal:
-        champion = self.ledger.champion_id
-        at = known.champion
+    def _explained(self, known: Knowledge, chosen: Choice) -> Proposal:
+        row, kind = chosen.row, chosen.kind
+        against = self.champion if chosen.opponent_id is None else chosen.opponent_id
+        before = None if against is None else self.ledger.trials[against].setting
+        at = None if before is None else self.space.encode(before)
         better = None if at is None else float(known.model.win_probability(row[None], at)[0])
         valid = float(known.valid_probability(row[None])[0])
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
         distance = float(gaps.min()) if len(gaps) else None
         setting = self.space.decode(row)
-        before = None if champion is None else self.ledger.trials[champion].setting
         reason = sentence(kind, setting, before, better, valid, distance, self.space)
-        return Proposal(len(self.ledger.trials) + 1, setting, champion, reason, kind, better, valid, distance)
+        return Proposal(len(self.ledger.trials) + 1, setting, against, reason, kind, better, valid, distance)
 
     def recommend(self) -> Setting:
         """Return the setting the model believes best: the posterior mean's maximiser where P(valid) is high.
@@ -173,9 +200,21 @@ class Optimizer:
             TellError: There is no valid trial yet.
         """
         known = self._learn()
-        if known.champion is None:
+        if self.champion is None:
             raise TellError("nothing can be recommended before there is a valid trial")
-        return self.space.decode(recommended_row(known, self.strategy, self._rng(1)))
+        row = recommended_row(known, self.strategy, self._rng(1))
+        # the champion's own setting: to the row and back may move it out of a constraint by a rounding
+        return dict(self.ledger.trials[self.champion].setting) if row is known.champion else self.space.decode(row)
+
+    def question(self) -> Question | None:
+        """Return the next duel worth asking: a new part's, or now and then an old one again to learn the noise."""
+        return next_question(self.ledger, self._learn)
+
+    def operators(self) -> dict[str | None, float]:
+        """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
+        noise = self._learn().model.hyper.noise
+        judged = {j.judge for j in self.ledger.active}
+        return {who[0]: float(noise[i]) for i, who in enumerate(self.ledger.judges) if who in judged and who[1] == 1.0}
 
     def importance(self) -> dict[str, float]:
         """Return each parameter's share of what moves the expected quality."""
@@ -210,16 +249,37 @@ class Optimizer:
     @classmethod
     def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> "Optimizer":
         """Go on from a state."""
-        if state.get("version") != STATE_VERSION:
-            raise ValueError(f"this is no state of version {STATE_VERSION}: {state.get('version')!r}")
-        plain = json.loads(json.dumps(state))
+        if not isinstance(state, Mapping) or state.get("version") != STATE_VERSION:
+            version = state.get("version") if isinstance(state, Mapping) else state
+            raise ValueError(f"this is no state of version {STATE_VERSION}: {version!r}")
         names = ("seed", "acquisition", "validity", "budget", "scrap_budget")
-        optimizer = cls(space, strategy=strategy, **{name: plain[name] for name in names})
-        optimizer.ledger = Ledger.from_json(space, plain)
-        optimizer._asks = plain["asks"]
-        fits = plain["fits"]
-        optimizer._fits = Fits(_fit_from(fits["preference"]), _fit_from(fits["validity"]))
+        try:
+            plain = json.loads(json.dumps(state))
+            optimizer = cls(space, strategy=strategy, **{name: plain[name] for name in names})
+            optimizer.ledger = Ledger.from_json(space, plain)
+            optimizer._asks = _whole("asks", plain["asks"])
+            fits = plain["fits"]
+            optimizer._fits = Fits(*(_fit_from(fits[name], space) for name in ("preference", "validity")))
+        except KeyError as error:
+            raise ValueError(f"the state lacks {error}") from error
+        except (TypeError, AttributeError, IndexError) as error:
+            raise ValueError(f"the state is damaged: {error}") from error
         return optimizer
+
+
+def _whole(name: str, number: Any) -> int:
+    """Return a whole number that is not negative, or say that it is none."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+        raise ValueError(f"{name} must be a whole number, zero or more, got {number!r}")
+    return int(number)
+
+
+def _is_eiig(acquisition: str) -> bool:
+    try:
+        information_weight(acquisition)
+    except (ValueError, AttributeError):
+        return False
+    return True
 
 
 def _fit_json(fit: Fit | None) -> dict[str, Any] | None:
@@ -238,9 +298,11 @@ def _fit_json(fit: Fit | None) -> dict[str, Any] | None:
     }
 
 
-def _fit_from(data: Mapping[str, Any] | None) -> Fit | None:
+def _fit_from(data: Mapping[str, Any] | None, space: Space) -> Fit | None:
     if data is None:
         return None
+    if len(data["lengthscales"]) != space.dimension:
+        raise ValueError(f"the state has {len(data['lengthscales'])} lengthscales, the space {space.dimension}")
     kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
     sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
     return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)

@@ -27,13 +27,14 @@ from tuner.core.kernels import Kernel
 from tuner.core.ledger import Ledger, Trial
 from tuner.core.linalg import FloatArray
 from tuner.core.observations import Observations
+from tuner.core.parameters import SpaceError
 from tuner.core.rows import Hyper, row_covariance
-from tuner.core.search import candidates, maximise
+from tuner.core.search import candidates, maximise, untried
 from tuner.core.skewgp import SkewGP
 from tuner.core.strategy import Strategy
 from tuner.core.surface import Surface, believed_surface, drawn_surface, ep_surface, mean_surface
 
-AcquisitionName = Literal["auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei"]
+AcquisitionName = str  # auto, ucb, thompson, eiig, ei, eubo, hb-ei, or eiig with its k: "eiig-0.5"
 ValidityName = Literal["auto", "separate", "shared", "none"]
 
 OTHERS = 4
@@ -74,8 +75,8 @@ class Knowledge:
 
     @cached_property
     def tried(self) -> FloatArray:
-        """The rows of every trial, whatever became of it."""
-        return self.ledger.rows(list(self.ledger.trials.values()))
+        """The rows of every trial of this campaign, whatever became of it."""
+        return self.ledger.rows([t for t in self.ledger.trials.values() if not t.earlier])
 
     def valid_probability(self, X: FloatArray) -> FloatArray:
         """Return P(valid) at the rows of X."""
@@ -92,11 +93,13 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     labels = ledger.labels()
     shared = validity == "shared"
     trials, data = ledger.preferences_and_labels() if shared else ledger.preferences()
-    preference = fit_hyper(data, prior=strategy.preference, warm=fits.preference, tolerance=1e-4, groups=groups)
+    prior = replace(strategy.preference, noise=ledger.noise)
+    preference = fit_hyper(data, prior=prior, warm=fits.preference, tolerance=1e-4, groups=groups)
     model = SkewGP.from_hyper(data, preference.hyper, seed=seed, draws=strategy.draws, sites=preference.sites)
     surface, fitted = None, None
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
-        fitted = fit_hyper(labels, prior=strategy.validity, warm=fits.validity, tolerance=1e-4, groups=groups)
+        prior = replace(strategy.validity, noise=ledger.noise)
+        fitted = fit_hyper(labels, prior=prior, warm=fits.validity, tolerance=1e-4, groups=groups)
         surface = _validity_surface(labels, fitted)
     return Knowledge(ledger, trials, data, model, labels, surface, shared, Fits(preference, fitted))
 
@@ -126,6 +129,7 @@ class Choice:
 
     row: FloatArray
     kind: str
+    opponent_id: int | None = None
 
 
 def choose(
@@ -138,7 +142,8 @@ def choose(
     """Return the next row."""
     if kind == "design" or known.champion is None:
         return Choice(_fill(known, strategy, rng), "design")
-    parts: list[Acquisition] = [_wanted(known, strategy, kind, known.champion, rng)]
+    opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.ledger.champion_id
+    parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
     if known.validity is not None:
         parts.append(Threshold(known.validity, 1.0 - risk))
     lengthscales = known.model.hyper.kernel.lengthscales
@@ -148,14 +153,42 @@ def choose(
     around, counts = centres(known, strategy)
     U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng)
     row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried)
-    return Choice(row, kind)
+    return Choice(row, kind, opponent)
+
+
+def _row(known: Knowledge, trial_id: int | None) -> FloatArray:
+    if trial_id is None:
+        raise ValueError("there is no trial to compare with")
+    return known.ledger.space.encode(known.ledger.trials[trial_id].setting)
+
+
+def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> int:
+    """Return which of the best trials makes the pair with the greatest expected best (EUBO)."""
+    usable = known.ledger.usable
+    means = known.mean.mean(known.ledger.rows(usable))
+    best = [i for i, trial in enumerate(usable) if trial.trial_id == known.ledger.champion_id]
+    if known.data.m:
+        best += [i for i in np.argsort(-means, kind="stable") if i != best[0]][:OTHERS]
+    around, counts = centres(known, strategy)
+    U = candidates(known.ledger.space, around, counts, known.model.hyper.kernel.lengthscales, strategy.uniform, rng)
+    U = U[known.valid_probability(U) > 0.5] if known.validity is not None else U
+
+    def expected_best(i: int) -> float:
+        gain = ExpectedImprovement(known.model, _row(known, usable[i].trial_id)).screen(U)
+        return float(means[i]) + float(gain.max(initial=0.0))
+
+    return usable[max(best, key=expected_best)].trial_id
 
 
 def _fill(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
     """Return the row farthest from everything tried, weighed by P(valid)."""
-    U = known.ledger.space.sample(strategy.uniform, rng)
+    space = known.ledger.space
+    U = space.sample(strategy.uniform, rng) if space.every is None else rng.permutation(space.every)
+    if not len(U):
+        raise SpaceError("no setting satisfies all constraints")
     if not len(known.tried):
         return U[0]
+    U = untried(U, known.tried)
     distance = np.sqrt(((U[:, None, :] - known.tried[None]) ** 2).sum(axis=2).min(axis=1))
     return U[int(np.argmax(distance * known.valid_probability(U)))]
 
@@ -172,12 +205,28 @@ def _wanted(
         return model.function_draw(seed=int(rng.integers(2**31)))
     if kind == "ucb":
         return UpperCredibleBound(model, champion)
-    if kind == "eiig":
-        return InformationGain(model, champion)
+    if kind.startswith("eiig"):
+        return InformationGain(model, champion, information_weight(kind))
     if kind in ("ei", "eubo"):
         return ExpectedImprovement(model, champion)
     surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(model, strategy, rng), rng)
     return LogImprovement(surface, float(surface.mean(champion[None])[0]))
+
+
+def information_weight(acquisition: str) -> float:
+    """Return k of "eiig" (0.1) or "eiig-k".
+
+    Raises:
+        ValueError: It is neither.
+    """
+    name, dash, text = acquisition.partition("-")
+    try:
+        weight = float(text) if dash else 0.1
+    except ValueError:
+        weight = -1.0
+    if name != "eiig" or not 0.0 <= weight < np.inf:
+        raise ValueError(f"{acquisition!r} is not eiig with its k, such as eiig-0.5")
+    return weight
 
 
 def _varied(model: SkewGP, strategy: Strategy, rng: np.random.Generator) -> SkewGP:
@@ -192,7 +241,7 @@ def centres(known: Knowledge, strategy: Strategy) -> tuple[FloatArray, list[int]
     """Return the champion and the next best trials, with how many candidates to put around each."""
     if known.champion is None:
         raise ValueError("there is no champion to look around")
-    usable = known.ledger.rows(known.ledger.usable)
+    usable = known.ledger.rows([t for t in known.ledger.trials.values() if t.usable])
     order = np.argsort(-known.mean.mean(usable), kind="stable")
     others = [usable[i] for i in order if not np.array_equal(usable[i], known.champion)][:OTHERS]
     return np.array([known.champion, *others]), [strategy.near[0]] + [strategy.near[1]] * len(others)

@@ -7,10 +7,11 @@ Glossary:
 import numpy as np
 from scipy.optimize import minimize
 
-from tuner.core.acquisition import Acquisition
+from tuner.core.acquisition import Acquisition, screened
 from tuner.core.linalg import FloatArray
 from tuner.core.space import Space
 
+SCREENED = 100
 CLIMBS = 4
 CLIMB_ITERATIONS = 40
 NEIGHBOUR_ROUNDS = 20
@@ -24,7 +25,12 @@ def candidates(
     uniform: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return feasible rows: uniform ones, and perturbations of each centre at all scales down to a thousandth."""
+    """Return feasible rows: uniform ones, and perturbations of each centre at all scales down to a thousandth.
+
+    All of them, if the settings can be enumerated.
+    """
+    if space.every is not None and len(space.every):
+        return space.every
     U = [space.sample(uniform, rng)]
     for centre, count in zip(centres, counts, strict=True):
         scale = lengthscales * 10.0 ** rng.uniform(-3.0, 0.0, (count, 1))
@@ -42,11 +48,10 @@ def candidates(
 
 def maximise(acquisition: Acquisition, space: Space, U: FloatArray, tried: FloatArray) -> tuple[FloatArray, float]:
     """Return the best row found and its value; never one of `tried` while another is known."""
-    values = acquisition.values(U)
-    values = np.where(np.isfinite(values), values, -np.inf)
-    fresh = ~_repeats(U, tried)
-    if fresh.any():
-        U, values = U[fresh], values[fresh]
+    U = untried(U, tried)
+    if len(U) > SCREENED:
+        U = U[np.argsort(-_finite(screened(acquisition, U)), kind="stable")[:SCREENED]]
+    values = _finite(acquisition.values(U))
     order = np.argsort(-values, kind="stable")
     best, best_value = U[order[0]], float(values[order[0]])
     for start in _apart(U[order[:50]], CLIMBS):
@@ -54,6 +59,16 @@ def maximise(acquisition: Acquisition, space: Space, U: FloatArray, tried: Float
         if value > best_value and not _repeats(row[None], tried)[0]:
             best, best_value = row, value
     return best, best_value
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(values), values, -np.inf)
+
+
+def untried(U: FloatArray, tried: FloatArray) -> FloatArray:
+    """Return the rows that are none of `tried`; all of them if there is no other."""
+    fresh = ~_repeats(U, tried)
+    return U[fresh] if fresh.any() else U
 
 
 def _repeats(U: FloatArray, tried: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

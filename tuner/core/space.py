@@ -10,7 +10,7 @@ Glossary:
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,16 @@ import numpy.typing as npt
 
 from tuner.core.expression import Constraint, parse_constraint
 from tuner.core.linalg import FloatArray, IntArray
-from tuner.core.parameters import CHOSEN, Choice, Continuous, Parameter, SpaceError, Stepped, Value, finite_number
+from tuner.core.parameters import Choice, Continuous, Parameter, SpaceError, Value
 
 Setting = dict[str, Value]
 BoolArray = npt.NDArray[np.bool_]
 
-TRIES = 200
+BATCHES = 20
+ENUMERABLE = 5_000
+REPAIRS = 100
+KEPT = 64
+WALK = 60
 
 
 class Space:
@@ -70,24 +74,35 @@ class Space:
         """How many settings there are (constraints not counted); infinite with a continuous parameter."""
         return math.prod(math.inf if p.levels is None else p.levels for p in self.parameters)
 
-    def encode(self, setting: Mapping[str, Any]) -> FloatArray:
-        """Return the row of a setting, (D,).
+    def checked(self, setting: Mapping[str, Any]) -> Setting:
+        """Return the setting as plain values, in the order of the parameters.
 
         Raises:
             SpaceError: A value is missing, unknown, out of range, off the grid, or a constraint does not hold.
         """
+        if not isinstance(setting, Mapping):
+            raise SpaceError(f"a setting gives a value for every parameter by name, got {setting!r}")
         for name in setting:
             if name not in self.names:
                 raise SpaceError(f"there is no parameter {name!r}; there are {', '.join(self.names)}")
         for name in self.names:
             if name not in setting:
                 raise SpaceError(f"{name}: the setting gives no value for it")
-        row = np.concatenate([p.encode(setting[p.name]) for p in self.parameters])
-        values = {p.name: finite_number(p.name, setting[p.name]) for p in self.parameters if not isinstance(p, Choice)}
+        plain = {p.name: p.checked(setting[p.name]) for p in self.parameters}
+        values = {p.name: float(plain[p.name]) for p in self.parameters if not isinstance(p, Choice)}
         for constraint in self.constraints:
             if not bool(constraint.holds(values)):
                 raise SpaceError(f"the setting breaks the constraint {constraint.text!r}")
-        return row
+        return plain
+
+    def encode(self, setting: Mapping[str, Any]) -> FloatArray:
+        """Return the row of a setting, (D,).
+
+        Raises:
+            SpaceError: See `checked`.
+        """
+        plain = self.checked(setting)
+        return np.concatenate([p.encode(plain[p.name]) for p in self.parameters])
 
     def decode(self, u: FloatArray) -> Setting:
         """Return the setting nearest to a row (D,)."""
@@ -99,48 +114,96 @@ class Space:
 
     def feasible(self, U: FloatArray) -> BoolArray:
         """Say which rows satisfy every constraint."""
-        mask = np.ones(len(U), dtype=bool)
-        if self.constraints and len(U):
-            values = {
-                p.name: p.column(U[:, s])
-                for p, s in zip(self.parameters, self._slices, strict=True)
-                if not isinstance(p, Choice)
-            }
-            for constraint in self.constraints:
-                mask &= np.asarray(constraint.holds(values))
-        return mask
+        return np.asarray((self._margins(U) >= 0.0).all(axis=1))
+
+    def _margins(self, U: FloatArray) -> FloatArray:
+        """Return how far inside each constraint each row is, (p, constraints); negative outside."""
+        values = {
+            p.name: p.column(U[:, s])
+            for p, s in zip(self.parameters, self._slices, strict=True)
+            if not isinstance(p, Choice)
+        }
+        margins = [np.broadcast_to(constraint.margin(values), len(U)) for constraint in self.constraints]
+        return np.array(margins).reshape(len(self.constraints), len(U)).T
+
+    @cached_property
+    def every(self) -> FloatArray | None:
+        """Every feasible row, if the settings can be enumerated."""
+        if self.size > ENUMERABLE:
+            return None
+        values = [
+            [p.encode(p.level(i)) for i in range(p.levels)] for p in self.parameters if not isinstance(p, Continuous)
+        ]
+        U = np.array([np.concatenate(row) for row in product(*values)])
+        return U[self.feasible(U)]
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
-        """Draw rows uniformly from the feasible settings; fewer if they are hard to find.
+        """Draw rows uniformly from the feasible settings; where those are rare, by a random walk among them.
 
         Raises:
             SpaceError: No feasible setting was found at all.
         """
-        found: list[FloatArray] = []
-        have = 0
-        for _ in range(TRIES):
-            U = self._uniform(max(2 * count, 64), rng)
-            U = U[self.feasible(U)]
-            found.append(U)
-            have += len(U)
-            if have >= count:
-                break
-        rows = np.concatenate(found)[:count]
-        if not len(rows):
-            raise SpaceError("no setting satisfies all constraints, as far as random search can tell")
-        return rows
+        found = np.empty((0, self.dimension))
+        for _ in range(BATCHES):
+            U = self._uniform(max(2 * count, KEPT), rng)
+            found = np.concatenate([found, U[self.feasible(U)]])
+            if len(found) >= count:
+                return found[:count]
+        if self.every is not None:
+            found = self.every
+        elif not len(found):
+            found = self._repaired(rng)
+        if not len(found):
+            raise SpaceError("no setting satisfies all constraints, as far as a search can tell")
+        found = found[rng.integers(len(found), size=max(count, KEPT))]
+        return (found if self.every is not None else self._walked(found, rng))[:count]
 
     def _uniform(self, count: int, rng: np.random.Generator) -> FloatArray:
-        columns = []
-        for p in self.parameters:
-            if isinstance(p, Continuous):
-                columns.append(rng.random((count, 1)))
-            elif isinstance(p, Choice):
-                columns.append(CHOSEN * np.eye(p.width)[rng.integers(p.levels, size=count)])
-            else:
-                index = rng.integers(p.levels, size=count)
-                columns.append(np.array([p.encode(p.level(int(i)))[0] for i in index])[:, None])
-        return np.concatenate(columns, axis=1)
+        return np.concatenate([p.sample(count, rng) for p in self.parameters], axis=1)
+
+    def _repaired(self, rng: np.random.Generator) -> FloatArray:
+        """Return feasible rows found by evolving those that break the constraints least; none if that fails."""
+        U = self._uniform(32 * KEPT, rng)
+        margins = self._margins(U)
+        # constraints have different units: weigh each by its usual size
+        scale = np.median(np.abs(np.where(np.isfinite(margins), margins, 1.0)), axis=0) + 1e-300
+        for _ in range(REPAIRS):
+            margins = self._margins(U)
+            inside = (margins >= 0.0).all(axis=1)
+            if inside.any():
+                return U[inside]
+            U = U[np.argsort(np.minimum(margins / scale, 0.0).sum(axis=1))[-KEPT:]]
+            U = np.concatenate([U, self.snap(self._stepped(np.repeat(U, 8, axis=0), rng))])
+        return U[:0]
+
+    def _walked(self, U: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Move feasible rows about at random, so that they forget where they started (Metropolis)."""
+        for _ in range(WALK):
+            moved = self._stepped(U, rng)
+            # a step out of the cube is refused, not cut short: else the walk would gather at the faces
+            within = ((moved >= 0.0) & (moved <= 1.0) | self._chosen).all(axis=1)
+            moved = self.snap(moved)
+            accepted = within & self.feasible(moved)
+            U = np.where(accepted[:, None], moved, U)
+        return U
+
+    def _stepped(self, U: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return the rows after a step of any size in half of the parameters, or along the line of two other rows."""
+        count = len(self.parameters)
+        some = rng.random((len(U), count)) < 0.5
+        some[np.arange(len(U)), rng.integers(count, size=len(U))] = True
+        size = 10.0 ** rng.uniform(-4.0, 0.0, (len(U), 1))
+        moved = np.where(self._chosen, self._uniform(len(U), rng), U + size * rng.standard_normal(U.shape))
+        moved = np.where(some[:, self.groups], moved, U)
+        # narrow tubes are explored along themselves (differential evolution)
+        line = U[rng.integers(len(U), size=len(U))] - U[rng.integers(len(U), size=len(U))]
+        along = np.where(self._chosen, U, U + 10.0 ** rng.uniform(-1.0, 0.5, (len(U), 1)) * line)
+        return np.where(rng.random((len(U), 1)) < 0.5, moved, along)
+
+    @cached_property
+    def _chosen(self) -> BoolArray:
+        """(D,) the coordinates of choices."""
+        return np.array([isinstance(self.parameters[group], Choice) for group in self.groups])
 
     def neighbours(self, u: FloatArray) -> FloatArray:
         """Return the feasible rows that differ in one grid parameter by one step, or in one choice."""
@@ -148,14 +211,12 @@ class Space:
         for p, s in zip(self.parameters, self._slices, strict=True):
             if isinstance(p, Continuous):
                 continue
-            if isinstance(p, Choice):
-                others: list[Any] = [option for option in p.choices if option != p.value(u[s])]
-            else:
-                index = round(float(p.column(u[s][None])[0] - p.low) / (p.step if isinstance(p, Stepped) else 1))
-                others = [p.level(i) for i in (index - 1, index + 1) if 0 <= i < p.levels]
+            index = int(p.indices(u[s][None])[0])
+            others = range(p.levels) if isinstance(p, Choice) else (index - 1, index + 1)
             for other in others:
-                row = u.copy()
-                row[s] = p.encode(other)
-                rows.append(row)
+                if other != index and 0 <= other < p.levels:
+                    row = u.copy()
+                    row[s] = p.encode(p.level(other))
+                    rows.append(row)
         U = np.array(rows).reshape(-1, self.dimension)
         return U[self.feasible(U)]
