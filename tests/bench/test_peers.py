@@ -180,7 +180,7 @@ def test_a_trial_that_is_not_valid_loses_its_duel():
 
 def test_without_any_duel_the_rival_is_not_asked_and_without_a_valid_trial_its_regret_is_infinite():
     witness = Witness()
-    found = run_peer("branin_discs", 0, Options(start=0, trials=3), witness)
+    found = run_peer("branin_discs", 1, Options(start=0, trials=3), witness)
     [(points, duels, _, _)] = witness.seen
     assert len(points) == 2
     assert len(duels) == 1

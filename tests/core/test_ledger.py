@@ -111,11 +111,27 @@ def test_the_champion_is_the_first_valid_trial_until_another_beats_it():
     ledger.judge(4, 3)
     assert ledger.champion_id == 1
     ledger.judge(3, 1)
+    assert ledger.champion_id == 4  # it beat 3 before
+    ledger.judge(4, 5)
+    assert ledger.champion_id == 4
+    ledger.judge(5, 4)
+    assert ledger.champion_id == 5  # the last of as many answers
+
+
+def test_the_majority_of_answers_to_a_duel_decides_before_the_last_one():
+    ledger = told(True, True)
+    ledger.judge(2, 1)
+    ledger.judge(2, 1)
+    ledger.judge(1, 2)
+    assert ledger.champion_id == 2
+
+
+def test_judgments_in_a_circle_still_give_a_champion():
+    ledger = told(True, True, True)
+    ledger.judge(2, 1)
+    ledger.judge(3, 2)
+    ledger.judge(1, 3)
     assert ledger.champion_id == 3
-    ledger.judge(3, 5)
-    assert ledger.champion_id == 3
-    ledger.judge(5, 3)
-    assert ledger.champion_id == 5
 
 
 def test_a_tie_leaves_the_champion():
@@ -127,9 +143,11 @@ def test_a_tie_leaves_the_champion():
 def test_a_later_answer_to_the_same_duel_counts():
     ledger = told(True, True)
     ledger.judge(2, 1)
+    assert ledger.champion_id == 2
     ledger.judge(1, 2)
     assert ledger.champion_id == 1
-    assert ledger.crowned[1].judgment_id == 2
+    ledger.judge(2, 1)
+    assert ledger.champion_id == 2
 
 
 def test_a_retracted_judgment_gives_the_crown_back():

@@ -232,15 +232,3 @@ def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
         proposals = run(optimizer, 16, lambda s: s["x"], lambda s: s["x"] < 0.5)
         risks.append(np.mean([1 - p.valid for p in proposals[8:]]))
     assert risks[0] < risks[1]
-
-
-@pytest.mark.slow
-def test_one_proposal_takes_less_than_a_second_at_thirty_trials():
-    import time
-
-    for acquisition in ACQUISITIONS:
-        optimizer = Optimizer(MIXED, acquisition=acquisition, budget=30)
-        run(optimizer, 29, quality, valid)
-        begin = time.process_time()
-        optimizer.ask()
-        assert time.process_time() - begin < 1.5, acquisition

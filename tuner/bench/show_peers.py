@@ -16,8 +16,8 @@ from tuner.bench.ratios import LEVEL, Ratio
 def show_peer_speed(rows: Sequence[Turns], versions: Mapping[str, str], console: Console) -> None:
     """Print the milliseconds of both sides and their ratio with the goal."""
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
-    table = Table(title=f"One proposal beside {BOTORCH} ({named})", title_justify="left")
-    for name in ("dimensions", "duels", "tuner ms", "BoTorch ms", "ratio", f"{LEVEL:.0%} interval"):
+    table = Table(title=f"Milliseconds of a proposal beside {BOTORCH}", title_justify="left")
+    for name in ("dimensions", "duels", "tuner", "BoTorch", "ratio", f"{LEVEL:.0%} interval"):
         table.add_column(name, justify="right")
     table.add_column(f"goal: <= {MOST_RATIO:g}")
     for row in rows:
@@ -37,7 +37,8 @@ def show_peer_speed(rows: Sequence[Turns], versions: Mapping[str, str], console:
     turns = len(rows[0].ours_s)
     console.print(
         f"tuner: Optimizer.ask with its warm fit. BoTorch: fit and optimised acquisition, its defaults. Medians of "
-        f"{turns} turns in which both propose from the same duels, one duel more each turn; processor time, one thread."
+        f"{turns} turns in which both propose from the same duels, one duel more each turn; "
+        f"processor time, one thread; {named}."
     )
 
 

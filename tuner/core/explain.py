@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from tuner.core.acquisition import Acquisition, MeanValue, Sum, Threshold
+from tuner.core.acquisition import Acquisition, Sum, Threshold
 from tuner.core.ledger import Judgment, Ledger
 from tuner.core.linalg import FloatArray
 from tuner.core.parameters import Choice
@@ -16,6 +16,7 @@ from tuner.core.search import candidates, maximise
 from tuner.core.space import Space
 from tuner.core.strategy import Strategy
 
+TRUSTED = 0.3
 _WHY = {
     "design": "Explores ground far from everything tried",
     "improve": "Has the best prospect of beating the champion in one likely picture of the process",
@@ -61,18 +62,28 @@ def _changes(setting: Mapping[str, Any], champion: Mapping[str, Any], space: Spa
 
 
 def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
-    """Return the maximiser of the posterior mean where a part is likely, or the champion if none is better."""
+    """Return the maximiser of the posterior mean near the champion, where a part is likely, or the champion itself.
+
+    A recommendation goes to a master recipe: it must not extrapolate, so it stays within a part of the lengthscales.
+    """
     if known.champion is None:
         raise ValueError("there is no champion yet")
-    goal: Acquisition = MeanValue(known.mean)
+    space, champion = known.ledger.space, known.champion
+    goal: Acquisition = known.expected
     if known.validity is not None:
-        goal = Sum((goal, Threshold(known.validity, 0.8)))
-    around, counts = centres(known, strategy)
-    lengthscales = known.model.hyper.kernel.lengthscales
-    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng)
-    row, value = maximise(goal, known.ledger.space, U, np.empty((0, known.ledger.space.dimension)))
-    at_champion = float(known.mean.mean(known.champion[None])[0])
-    return row if value > at_champion else known.champion
+        goal = Sum((goal, Threshold(known.validity, 0.9)))
+    reach = TRUSTED * known.model.hyper.kernel.lengthscales
+    U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng)
+    U = U[(np.abs(U - champion) <= reach).all(axis=1)]
+    best = [champion]
+    if len(U):
+        best.append(U[int(np.argmax(goal.values(U)))])
+        row, _ = maximise(goal, space, U, np.empty((0, space.dimension)))
+        if (np.abs(row - champion) <= reach).all():
+            best.append(row)
+    values = goal.values(np.array(best))
+    values[0] = float(known.expected.values(champion[None])[0])  # the champion made a part
+    return best[int(np.argmax(values))]
 
 
 def importance(known: Knowledge, rng: np.random.Generator, count: int = 512) -> dict[str, float]:

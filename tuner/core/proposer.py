@@ -22,10 +22,10 @@ from tuner.core.acquisition import (
 )
 from tuner.core.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound
 from tuner.core.ep import expectation_propagation
-from tuner.core.fitting import Fit, fit_hyper
+from tuner.core.fitting import Fit, Prior, fit_hyper
 from tuner.core.kernels import Kernel
 from tuner.core.ledger import Ledger, Trial
-from tuner.core.linalg import FloatArray
+from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.observations import Observations
 from tuner.core.parameters import SpaceError
 from tuner.core.rows import Hyper, row_covariance
@@ -38,6 +38,7 @@ AcquisitionName = str  # auto, ucb, thompson, eiig, ei, eubo, hb-ei, or eiig wit
 ValidityName = Literal["auto", "separate", "shared", "none"]
 
 OTHERS = 4
+WARM_ITERATIONS = 4
 REACH = 0.3
 
 
@@ -74,6 +75,12 @@ class Knowledge:
         return mean_surface(self.model)
 
     @cached_property
+    def expected(self) -> MeanValue:
+        """The posterior mean in units of its spread over the points: comparable with a threshold on P(valid)."""
+        scale = float(np.std(self.mean.mean(self.data.points))) if self.data.n else 1.0
+        return MeanValue(self.mean, max(scale, 1e-9))
+
+    @cached_property
     def tried(self) -> FloatArray:
         """The rows of every trial of this campaign, whatever became of it."""
         return self.ledger.rows([t for t in self.ledger.trials.values() if not t.earlier])
@@ -94,14 +101,20 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     shared = validity == "shared"
     trials, data = ledger.preferences_and_labels() if shared else ledger.preferences()
     prior = replace(strategy.preference, noise=ledger.noise)
-    preference = fit_hyper(data, prior=prior, warm=fits.preference, tolerance=1e-4, groups=groups)
+    preference = _refit(data, prior, fits.preference, groups)
     model = SkewGP.from_hyper(data, preference.hyper, seed=seed, draws=strategy.draws, sites=preference.sites)
     surface, fitted = None, None
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
         prior = replace(strategy.validity, noise=ledger.noise)
-        fitted = fit_hyper(labels, prior=prior, warm=fits.validity, tolerance=1e-4, groups=groups)
+        fitted = _refit(labels, prior, fits.validity, groups)
         surface = _validity_surface(labels, fitted)
     return Knowledge(ledger, trials, data, model, labels, surface, shared, Fits(preference, fitted))
+
+
+def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray) -> Fit:
+    """Fit, warm from the last fit with a few steps: one more answer moves the optimum little, and more answers come."""
+    iterations = 60 if last is None else WARM_ITERATIONS
+    return fit_hyper(data, prior=prior, warm=last, iterations=iterations, tolerance=1e-4, groups=groups)
 
 
 def _validity_surface(labels: Observations, fitted: Fit) -> Surface:
@@ -199,8 +212,7 @@ def _wanted(
     """Return what the kind of proposal maximises."""
     model = known.model
     if kind == "refine":
-        scale = float(np.std(known.mean.mean(known.data.points))) if known.data.n else 1.0
-        return MeanValue(known.mean, max(scale, 1e-9))
+        return known.expected
     if kind == "thompson":
         return model.function_draw(seed=int(rng.integers(2**31)))
     if kind == "ucb":
@@ -209,7 +221,7 @@ def _wanted(
         return InformationGain(model, champion, information_weight(kind))
     if kind in ("ei", "eubo"):
         return ExpectedImprovement(model, champion)
-    surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(model, strategy, rng), rng)
+    surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(known, strategy, rng), rng)
     return LogImprovement(surface, float(surface.mean(champion[None])[0]))
 
 
@@ -229,11 +241,15 @@ def information_weight(acquisition: str) -> float:
     return weight
 
 
-def _varied(model: SkewGP, strategy: Strategy, rng: np.random.Generator) -> SkewGP:
-    """Return the model with lengthscales drawn around the fitted ones."""
+def _varied(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> SkewGP:
+    """Return the model with lengthscales drawn around the fitted ones, alike for the coordinates of a parameter."""
+    model, space = known.model, known.ledger.space
     kernel: Kernel = model.hyper.kernel
-    varied = kernel.lengthscales * np.exp(strategy.restless * rng.standard_normal(len(kernel.lengthscales)))
-    hyper: Hyper = replace(model.hyper, kernel=replace(kernel, lengthscales=varied))
+    count = len(space.parameters)
+    factors = np.exp(strategy.variation(count) * rng.standard_normal(count))
+    hyper: Hyper = replace(
+        model.hyper, kernel=replace(kernel, lengthscales=kernel.lengthscales * factors[space.groups])
+    )
     return SkewGP.from_hyper(model.data, hyper, seed=model.seed, draws=1)
 
 

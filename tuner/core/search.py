@@ -72,10 +72,11 @@ def untried(U: FloatArray, tried: FloatArray) -> FloatArray:
 
 
 def _repeats(U: FloatArray, tried: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Say which rows are among `tried`, to nine decimals."""
     if not len(tried) or not len(U):
         return np.zeros(len(U), dtype=bool)
-    gap = np.abs(U[:, None, :] - tried[None, :, :]).max(axis=2)
-    return (gap < 1e-9).any(axis=1)
+    known = {row.tobytes() for row in np.rint(tried * 1e9).astype(np.int64)}
+    return np.fromiter((row.tobytes() in known for row in np.rint(U * 1e9).astype(np.int64)), dtype=bool, count=len(U))
 
 
 def _apart(U: FloatArray, count: int) -> list[FloatArray]:

@@ -14,10 +14,12 @@ class Strategy:
     """How proposals are made.
 
     Attributes:
-        preference: Priors of the preferences' hyper-parameters. A careful judge wants a large variance.
+        preference: Priors of the preferences' hyper-parameters. A judge without noise wants a huge variance: then
+            the last, small steps can still be told from noise.
         validity: Priors of the validity's hyper-parameters.
-        restless: Log standard deviation by which the lengthscales are varied before a draw: how wrong a fit may be.
-        design: Share of the budget that goes to the space-filling design in one or two dimensions.
+        restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
+            how wrong a fit may be.
+        design: Share of the budget that goes to the space-filling design in two dimensions.
         scrap_rate: Share of the trials that may be non-valid, if no scrap budget is given.
         least_risk: The smallest and largest probability of scrap that a proposal may run.
         draws: Draws of the posterior that carry means and probabilities.
@@ -27,7 +29,7 @@ class Strategy:
 
     preference: Prior = field(
         default_factory=lambda: Prior(
-            lengthscale=0.25, lengthscale_spread=0.6, variance=1e4, variance_spread=3.0, variance_cap=1e6
+            lengthscale=0.25, lengthscale_spread=0.6, variance=1e8, variance_spread=5.0, variance_cap=1e11
         )
     )
     validity: Prior = field(
@@ -35,19 +37,23 @@ class Strategy:
             lengthscale=0.3, lengthscale_spread=0.6, variance=100.0, variance_spread=1.5, variance_cap=1e5
         )
     )
-    restless: float = 0.4
+    restless: float = 0.5
     design: float = 0.35
     scrap_rate: float = 0.125
     least_risk: float = 0.05
     most_risk: float = 0.5
-    draws: int = 1000
+    draws: int = 2000
     uniform: int = 2000
     near: tuple[int, int] = (500, 125)
 
+    def variation(self, parameters: int) -> float:
+        """Return the log standard deviation of the lengthscales before a draw."""
+        return self.restless * min(1.0, float(np.sqrt(2.0 / parameters)))
+
     def design_size(self, parameters: int, budget: int | None) -> tuple[int, int]:
-        """Return how many trials fill the space at first, and in all; fewer in many dimensions."""
+        """Return how many trials fill the space at first, and in all; fewer in one and in many dimensions."""
         total = ASSUMED_BUDGET if budget is None else budget
-        whole = max(3, round(self.design * min(1.0, 2.0 / parameters) * total))
+        whole = max(3, round(self.design * min(parameters / 2.0, 2.0 / parameters) * total))
         return min(whole, 2 * parameters + 1), whole
 
     def allowed_risk(self, scrap: int, trials: int, budget: int | None, scrap_budget: int | None) -> float:
