@@ -26,7 +26,7 @@ from tuner.core.skewgp import SkewGP
 EvidenceName = Literal["ep", "laplace", "conditioning", "blocks"]
 Validity = Literal["shared", "separate"]
 
-FIT_TOLERANCE = 1e-4
+FIT_TOLERANCE = 1e-3
 SUBSET = 120
 IMPOSSIBLE = 1e10
 

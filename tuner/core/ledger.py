@@ -86,6 +86,7 @@ class Ledger:
     space: Space
     trials: dict[int, Trial] = field(default_factory=dict)
     judgments: dict[int, Judgment] = field(default_factory=dict)
+    _rows: dict[int, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, setting: Mapping[str, Any], *, kind: str = "told", opponent_id: int | None = None) -> Trial:
         """Enter a trial; its setting must lie in the space."""
@@ -259,7 +260,10 @@ class Ledger:
 
     def rows(self, trials: list[Trial]) -> FloatArray:
         """Return the encoded settings of trials, (p, D)."""
-        return np.array([self.space.encode(t.setting) for t in trials]).reshape(-1, self.space.dimension)
+        for trial in trials:
+            if trial.trial_id not in self._rows:  # a trial's setting never changes
+                self._rows[trial.trial_id] = self.space.encode(trial.setting)
+        return np.array([self._rows[t.trial_id] for t in trials]).reshape(-1, self.space.dimension)
 
     def preferences(self) -> tuple[list[Trial], Observations]:
         """Return the usable trials and what was said about them, in the same order."""

@@ -39,6 +39,7 @@ ValidityName = Literal["auto", "separate", "shared", "none"]
 
 OTHERS = 4
 WARM_ITERATIONS = 4
+SPARSER = (50, 100, 200)
 REACH = 0.3
 
 
@@ -112,9 +113,13 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
 
 
 def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray) -> Fit:
-    """Fit, warm from the last fit with a few steps: one more answer moves the optimum little, and more answers come."""
-    iterations = 60 if last is None else WARM_ITERATIONS
-    return fit_hyper(data, prior=prior, warm=last, iterations=iterations, tolerance=1e-4, groups=groups)
+    """Fit, warm from the last fit: one more answer among many moves the optimum little, so not every time."""
+    if last is None:
+        return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
+    every = 1 + sum(data.m >= rows for rows in SPARSER)
+    if data.m % every and len(last.hyper.noise) == data.judges:
+        return last
+    return fit_hyper(data, prior=prior, warm=last, iterations=WARM_ITERATIONS, tolerance=1e-4, groups=groups)
 
 
 def _validity_surface(labels: Observations, fitted: Fit) -> Surface:

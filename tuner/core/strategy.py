@@ -42,7 +42,7 @@ class Strategy:
     scrap_rate: float = 0.125
     least_risk: float = 0.05
     most_risk: float = 0.5
-    draws: int = 2000
+    draws: int = 1000
     uniform: int = 2000
     near: tuple[int, int] = (500, 125)
 
