@@ -29,6 +29,7 @@ from tuner.core.space import Setting, Space
 from tuner.core.strategy import Strategy
 
 STATE_VERSION = 1
+FITS = ("preference", "validity", "unsteady")
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
 VALIDITIES = ("auto", "separate", "shared", "none")
 
@@ -95,6 +96,7 @@ class Optimizer:
         self.ledger = Ledger(space)
         self._asks = 0
         self._fits = Fits()
+        self._leader: int | None = None
 
     @overload
     def ask(self) -> Proposal: ...
@@ -152,7 +154,13 @@ class Optimizer:
 
     @property
     def champion(self) -> int | None:
-        """The best trial so far, or None."""
+        """The best trial so far, or None.
+
+        It is the one that won its duels; where the judges' answers are doubted, the one that the model believed best
+        at the last proposal.
+        """
+        if self._leader is not None and self.ledger.trials[self._leader].usable:
+            return self._leader
         return self.ledger.champion_id
 
     def _rng(self, purpose: int) -> np.random.Generator:
@@ -166,6 +174,7 @@ class Optimizer:
         known = self._learn()
         kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
         chosen = choose(known, self.strategy, kind, self._risk(), rng)
+        self._leader = known.champion_id if known.fits.doubted else None
         proposal = self._explained(known, chosen)
         opponent = None if proposal.champion_id == self.champion else proposal.champion_id
         self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=opponent)
@@ -243,7 +252,9 @@ class Optimizer:
             "scrap_budget": self.scrap_budget,
             "asks": self._asks,
             **self.ledger.to_json(),
-            "fits": {"preference": _fit_json(self._fits.preference), "validity": _fit_json(self._fits.validity)},
+            "leader": self._leader,
+            "doubted": self._fits.doubted,
+            "fits": {name: _fit_json(getattr(self._fits, name)) for name in FITS},
         }
 
     @classmethod
@@ -259,7 +270,10 @@ class Optimizer:
             optimizer.ledger = Ledger.from_json(space, plain)
             optimizer._asks = _whole("asks", plain["asks"])
             fits = plain["fits"]
-            optimizer._fits = Fits(*(_fit_from(fits[name], space) for name in ("preference", "validity")))
+            fitted = {name: _fit_from(fits[name], space) for name in FITS}
+            optimizer._fits = Fits(doubted=plain["doubted"] is True, **fitted)
+            if plain["leader"] is not None:
+                optimizer._leader = optimizer.ledger.trials[_whole("leader", plain["leader"])].trial_id
         except KeyError as error:
             raise ValueError(f"the state lacks {error}") from error
         except (TypeError, AttributeError, IndexError) as error:

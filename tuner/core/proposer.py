@@ -39,16 +39,27 @@ ValidityName = Literal["auto", "separate", "shared", "none"]
 
 OTHERS = 4
 WARM_ITERATIONS = 4
-SPARSER = (50, 100, 200)
+SPARSER = (50, 100)
+DOUBT_FROM = 12
+DOUBT_EVERY = 4
 REACH = 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """The last fitted hyper-parameters: where the next fits start."""
+    """The last fitted hyper-parameters: where the next fits start.
+
+    Attributes:
+        preference: Of a judge who is sure.
+        validity: Of the validity's latent function.
+        unsteady: Of a judge who is not; looked at now and then.
+        doubted: Whether the answers speak for the unsteady judge.
+    """
 
     preference: Fit | None = None
     validity: Fit | None = None
+    unsteady: Fit | None = None
+    doubted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +76,18 @@ class Knowledge:
     fits: Fits
 
     @cached_property
+    def champion_id(self) -> int | None:
+        """The best trial: by its duels, or by the posterior mean if the judges' answers are doubted."""
+        usable = self.ledger.usable
+        if not self.fits.doubted or not usable:
+            return self.ledger.champion_id
+        return usable[int(np.argmax(self.mean.mean(self.ledger.rows(usable))))].trial_id
+
+    @cached_property
     def champion(self) -> FloatArray | None:
         """The champion's row."""
-        champion = self.ledger.champion_id
-        return None if champion is None else self.ledger.space.encode(self.ledger.trials[champion].setting)
+        champion = self.champion_id
+        return None if champion is None else self.ledger.rows([self.ledger.trials[champion]])[0]
 
     @cached_property
     def mean(self) -> Surface:
@@ -101,22 +120,39 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     labels = ledger.labels()
     shared = validity == "shared"
     trials, data = ledger.preferences_and_labels() if shared else ledger.preferences()
-    prior = replace(strategy.preference, noise=ledger.noise)
-    preference = _refit(data, prior, fits.preference, groups)
-    model = SkewGP.from_hyper(data, preference.hyper, seed=seed, draws=strategy.draws, sites=preference.sites)
+    fits = _refit_preferences(data, strategy, fits, ledger.noise, groups)
+    active = fits.unsteady if fits.doubted else fits.preference
+    if active is None:
+        raise ValueError("the preferences were not fitted")
+    model = SkewGP.from_hyper(data, active.hyper, seed=seed, draws=strategy.draws, sites=active.sites)
     surface, fitted = None, None
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
         prior = replace(strategy.validity, noise=ledger.noise)
         fitted = _refit(labels, prior, fits.validity, groups)
         surface = _validity_surface(labels, fitted)
-    return Knowledge(ledger, trials, data, model, labels, surface, shared, Fits(preference, fitted))
+    return Knowledge(ledger, trials, data, model, labels, surface, shared, replace(fits, validity=fitted))
+
+
+def _refit_preferences(
+    data: Observations, strategy: Strategy, fits: Fits, noise: tuple[float, ...], groups: IntArray
+) -> Fits:
+    """Fit the judge who is believed in; now and then the other one too, and believe whom the evidence favours."""
+    check = data.m >= DOUBT_FROM and data.m % DOUBT_EVERY == 0
+    sure, unsteady, doubted = fits.preference, fits.unsteady, fits.doubted
+    if check or not doubted:
+        sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups)
+    if check or doubted:
+        unsteady = _refit(data, replace(strategy.unsteady, noise=noise), unsteady, groups)
+    if check and sure is not None and unsteady is not None:
+        doubted = unsteady.objective + strategy.doubt < sure.objective
+    return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)
 
 
 def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray) -> Fit:
     """Fit, warm from the last fit: one more answer among many moves the optimum little, so not every time."""
     if last is None:
         return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
-    every = 1 + sum(data.m >= rows for rows in SPARSER)
+    every = 2 ** sum(data.m >= rows for rows in SPARSER)
     if data.m % every and len(last.hyper.noise) == data.judges:
         return last
     return fit_hyper(data, prior=prior, warm=last, iterations=WARM_ITERATIONS, tolerance=1e-4, groups=groups)
@@ -160,7 +196,7 @@ def choose(
     """Return the next row."""
     if kind == "design" or known.champion is None:
         return Choice(_fill(known, strategy, rng), "design")
-    opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.ledger.champion_id
+    opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
     parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
     if known.validity is not None:
         parts.append(Threshold(known.validity, 1.0 - risk))
@@ -184,7 +220,7 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
     """Return which of the best trials makes the pair with the greatest expected best (EUBO)."""
     usable = known.ledger.usable
     means = known.mean.mean(known.ledger.rows(usable))
-    best = [i for i, trial in enumerate(usable) if trial.trial_id == known.ledger.champion_id]
+    best = [i for i, trial in enumerate(usable) if trial.trial_id == known.champion_id]
     if known.data.m:
         best += [i for i in np.argsort(-means, kind="stable") if i != best[0]][:OTHERS]
     around, counts = centres(known, strategy)

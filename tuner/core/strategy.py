@@ -16,6 +16,8 @@ class Strategy:
     Attributes:
         preference: Priors of the preferences' hyper-parameters. A judge without noise wants a huge variance: then
             the last, small steps can still be told from noise.
+        unsteady: The same for a judge whose answers are sometimes wrong.
+        doubt: By how many nats the evidence must favour the unsteady judge before the answers are doubted.
         validity: Priors of the validity's hyper-parameters.
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
             how wrong a fit may be.
@@ -32,6 +34,10 @@ class Strategy:
             lengthscale=0.25, lengthscale_spread=0.6, variance=1e8, variance_spread=5.0, variance_cap=1e11
         )
     )
+    unsteady: Prior = field(
+        default_factory=lambda: Prior(lengthscale=0.25, lengthscale_spread=0.6, variance=3.0, variance_spread=1.0)
+    )
+    doubt: float = 3.0
     validity: Prior = field(
         default_factory=lambda: Prior(
             lengthscale=0.3, lengthscale_spread=0.6, variance=100.0, variance_spread=1.5, variance_cap=1e5
