@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
 # rivals for `tuner bench peers`; where pip's index has no CPU build of torch, plain torch brings gigabytes for graphics
-# cards: make test-peers TORCH="torch --index-url https://download.pytorch.org/whl/cpu"
+# cards: say with TORCH=... what installs its CPU build
 TORCH ?= torch==2.13.0
 
 .PHONY: demo test test-all test-peers lint clean help

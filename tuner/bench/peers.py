@@ -52,8 +52,8 @@ def require_botorch() -> dict[str, str]:
     except ImportError as error:
         raise MissingPeerError(
             f"the comparison needs BoTorch, which cannot be imported ({error}): install it with "
-            "`pip install torch --index-url https://download.pytorch.org/whl/cpu` (plain torch may bring gigabytes for "
-            'graphics cards), then `pip install "process-tuner[peers]"`'
+            "the CPU build of torch first (plain torch may bring gigabytes for graphics cards), then "
+            '`pip install "process-tuner[peers]"`'
         ) from error
     return {"botorch": str(botorch.__version__), "torch": str(torch.__version__), "numpy": np.__version__}
 
