@@ -60,7 +60,7 @@ def test_without_its_packages_one_sentence_says_how_to_install_them(monkeypatch,
     assert len(found.stderr.splitlines()) == 1
     assert "needs BoTorch" in found.stderr
     assert 'pip install "process-tuner[peers]"' in found.stderr
-    assert "whl/cpu" in found.stderr
+    assert "CPU build of torch first" in found.stderr
 
 
 @pytest.mark.parametrize(
