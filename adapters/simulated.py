@@ -19,6 +19,7 @@ from tuner.adapter import (
     Value,
 )
 from tuner.problems import UnknownProblemError, get_problem
+from tuner.text import counted
 
 
 class SimulatedSettings(AdapterSettings):
@@ -60,7 +61,8 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         problem = get_problem(settings.problem)
         if problem.d == len(parameters):
             return ()
-        return (f"the problem {problem.name} has {problem.d} variables, the campaign {len(parameters)} parameters",)
+        variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
+        return (f"the problem {problem.name} has {variables}, the campaign {given}",)
 
     def open(self, deadline_s: float) -> None:
         """Switch the machine on."""

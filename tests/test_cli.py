@@ -121,6 +121,22 @@ def test_an_interrupt_ends_quietly_with_130(failing):
     assert shown.output == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["completion", "bash"]])
+def test_a_full_disk_is_told_in_one_sentence_and_is_no_defect(arguments):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603 - the arguments stand above
+            [sys.executable, "-m", "tuner", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            timeout=60,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "tuner: [Errno 28] No space left on device\n"
+
+
 def test_a_closed_pipe_is_quiet():
     read, write = os.pipe()
     os.close(read)

@@ -10,7 +10,7 @@ from tuner.text import counted
 
 
 @click.command("check-config")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(readable=False, path_type=Path))
 def check_config(files: tuple[Path, ...]) -> None:
     """Check configuration files; every error is shown as file:line: key: what is wrong."""
     errors = []

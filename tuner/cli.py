@@ -1,6 +1,7 @@
 """The `tuner` command: a table of subcommands, each imported only when it is called, and exit codes for errors."""
 
 import importlib
+import sys
 import traceback
 from typing import Any, cast
 
@@ -64,6 +65,9 @@ class LazyGroup(click.Group):
         except TunerError as error:
             self.explain(ctx, str(error))
             ctx.exit(error.exit_code)
+        except OSError as error:  # a full disk, a closed terminal: not tuner's fault
+            self.explain(ctx, f"tuner: {error}")
+            ctx.exit(1)
         except Exception as error:  # noqa: BLE001 - the last place where a traceback can be kept from the user
             sentence = f"tuner: unexpected error: {type(error).__name__}: {error}"
             self.explain(ctx, f"{sentence}\nThis is a defect of tuner: run again with --debug (tuner --debug ...).")
@@ -90,4 +94,8 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the `tuner` command."""
-    cli.main(prog_name="tuner")
+    try:
+        cli.main(prog_name="tuner")
+    except OSError as error:  # `--help` and `--version` print before any command is invoked
+        click.echo(f"tuner: {error}", err=True)
+        sys.exit(1)

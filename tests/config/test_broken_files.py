@@ -205,7 +205,10 @@ BROKEN = [
     (22, "low = 2", 22, "syntax", "Cannot overwrite a value"),
     (None, '"""', 49, "syntax", "see https://toml.io"),
     (None, 'x = """', 49, "syntax", "Unterminated string"),
-    (None, "y = " + "[" * 5000 + "]" * 5000, 1, "file", "is nested too deep"),
+    (None, "y = " + "[" * 5000 + "]" * 5000, 49, "file", "is nested too deep"),
+    (22, "high = " + "9" * 5000, 22, "file", "has too large a number"),
+    (4, "[[campaigns]]\n[[campaign]]", 4, "campaigns", 'not a known key; did you mean "campaign"?'),
+    (None, "[[campaign]]\n[[campaign.parameters]]", 50, "campaign[#2].parameters", "not a known key"),
     (None, ".".join(["deep"] * 300) + " = 1", 49, "campaign[press].parameter[heat].deep", "not a known key"),
 ]
 
@@ -260,6 +263,20 @@ def test_a_file_that_cannot_be_read_is_told_so(tmp_path, name, reason):
     assert f":1: file: {reason}" in shown.stderr
 
 
+def test_a_file_without_permission_is_a_wrong_configuration_and_not_wrong_usage(tmp_path, monkeypatch):
+    file = tmp_path / "locked.toml"
+    file.write_text(GOOD, encoding="utf-8")
+
+    def locked(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.access", lambda *_, **__: False)  # the super-user may read all: chmod is not enough
+    monkeypatch.setattr("pathlib.Path.open", locked)
+    shown = CliRunner().invoke(cli, ["check-config", str(file)])
+    assert shown.exit_code == 78
+    assert shown.stderr == f"{file}:1: file: cannot be read: Permission denied\n"
+
+
 def test_all_errors_of_a_file_are_told_at_once_in_the_order_of_its_lines(tmp_path):
     text = GOOD
     for right, wrong in [
@@ -286,6 +303,12 @@ def test_all_errors_of_a_file_are_told_at_once_in_the_order_of_its_lines(tmp_pat
         "parameter[pressure].step",
         "parameter[tool].start",
     ]
+
+
+def test_an_error_elsewhere_does_not_hide_what_the_adapter_says_to_the_parameters(tmp_path):
+    shown = check(tmp_path, GOOD.replace("trials = 30", "trials = 0").replace("rosenbrock5", "forrester"))
+    assert ":9: campaign[press].budget.trials: must be at least 1" in shown.stderr
+    assert "the problem forrester has 1 variable, the campaign 5 parameters" in shown.stderr
 
 
 def test_an_error_in_one_parameter_does_not_hide_a_missing_one_behind_it(tmp_path):

@@ -1,6 +1,7 @@
 """`tuner bench`: measurements anyone can run again; what a command needs is imported when it is called."""
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +47,13 @@ def _numbers(words: tuple[str, ...], least: int, most: int, wrong: str) -> tuple
     return numbers
 
 
+def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
+    """Refuse what no range of numbers excludes: NaN and infinity."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
+
+
 def _chosen(problems: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the problems to run, each once; a name that no problem has is wrong usage."""
     from tuner.problems import UnknownProblemError, get_problem
@@ -67,8 +75,12 @@ def _chosen(problems: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple
 @click.option(
     "--problems", callback=_words, help="Comma separated names; by default those that peers have numbers for."
 )
-@click.option("--flips", type=click.FloatRange(0, 1), default=0.0, help="Probability of a wrong answer.")
-@click.option("--noise", type=click.FloatRange(0), default=0.0, help="The judge's noise, in units of the cost.")
+@click.option(
+    "--flips", type=click.FloatRange(0, 1), callback=_finite, default=0.0, help="Probability of a wrong answer."
+)
+@click.option(
+    "--noise", type=click.FloatRange(0), callback=_finite, default=0.0, help="The judge's noise, in units of the cost."
+)
 @click.option("--acquisition", type=click.Choice(ACQUISITIONS), default="auto", show_default=True)
 @click.option("--trials", type=click.IntRange(1, 1000), default=40, show_default=True, help="Asked trials of a run.")
 @click.option("--jobs", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Worker processes.")

@@ -1,8 +1,7 @@
 """What peers reach on the common protocol, and our goals there: data, for the table to stand beside.
 
-The peers' numbers are from the project's own measurements of their public code (shared notes numerics.md, "Peers on the
-common protocol": 11 uniform points, 10 duels each against the incumbent, then 40 duels; few seeds each). The goals are
-those of issue 4.
+The peers' numbers are the project's own earlier measurements of their public code on the same protocol (11 uniform
+points, 10 duels each against the incumbent, then 40 duels; few seeds each, not ours). The goals are the project's.
 """
 
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ def show_table(rows: Sequence[Row], options: Options, console: Console) -> None:
             "\n".join(_goal_text(mark) for mark in row.marks) or "-",
         )
     console.print(ours)
-    peers = Table(title="Medians beside the peers' (published; numerics.md)", title_justify="left")
+    peers = Table(title="Medians beside the peers' (measured earlier on their public code)", title_justify="left")
     peers.add_column("problem")
     for name in ("tuner", *PEERS):
         peers.add_column(name, justify="right")

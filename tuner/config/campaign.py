@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import time
 from typing import Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -138,6 +138,12 @@ class AdapterChoice(Section):
             raise
 
 
+def adapter_complaints(choice: AdapterChoice, parameters: Sequence[str]) -> list[Complaint]:
+    """What the adapter says to its settings and the names of the parameters together."""
+    sentences = load_adapter(choice.name).complaints(choice.settings, parameters)
+    return [Complaint(("adapter", "settings"), sentence) for sentence in sentences]
+
+
 class Campaign(Section):
     """One tuning effort on one machine."""
 
@@ -172,7 +178,5 @@ class Campaign(Section):
                 constraints=dict(enumerate(self.constraints)),
             )
         )
-        adapter = load_adapter(self.adapter.name)
-        complaints = adapter.complaints(self.adapter.settings, [parameter.name for parameter in self.parameters])
-        reject([Complaint(("adapter", "settings"), sentence) for sentence in complaints])
+        reject(adapter_complaints(self.adapter, [parameter.name for parameter in self.parameters]))
         return self

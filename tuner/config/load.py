@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from tuner.config.campaign import Campaign
+from tuner.config.campaign import AdapterChoice, Campaign, adapter_complaints
 from tuner.config.checks import campaign_complaints, repeated
 from tuner.config.daemon import Daemon
 from tuner.config.explain import explain
@@ -85,13 +85,14 @@ def parse_config(text: str, source: str) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_syntax(str(error), text, source)) from None
     except (RecursionError, ValueError) as error:
-        sentence = "is nested too deep" if isinstance(error, RecursionError) else f"cannot be read: {error}"
-        raise ConfigError(f"{source}:1: file: {sentence}") from None
+        deep = isinstance(error, RecursionError)
+        sentence = "is nested too deep" if deep else "has too large a number; TOML has whole numbers of 64 bits"
+        raise ConfigError(f"{source}:{_worst_line(text, '[{' if deep else '0123456789_')}: file: {sentence}") from None
     table, complaints = _plain(raw)
     config = None
     try:
         # as JSON, so that lists become tuples and texts become paths though the models are strict
-        config = Config.model_validate_json(json.dumps(table))
+        config = Config.model_validate_json(json.dumps(table), by_alias=True, by_name=False)
     except ValidationError as error:
         complaints += [c for c in explain(error, Config) if c.path not in {earlier.path for earlier in complaints}]
         complaints += _between_tables(table)
@@ -99,6 +100,12 @@ def parse_config(text: str, source: str) -> Config:
         unique = dict.fromkeys((line_of(c.path, lines), _key(c.path, raw), c.sentence) for c in complaints)
         raise ConfigError("\n".join(f"{source}:{line}: {key}: {sentence}" for line, key, sentence in sorted(unique)))
     return config
+
+
+def _worst_line(text: str, characters: str) -> int:
+    """The line with most of some characters: Python does not tell where a text went beyond its limits."""
+    counts = [sum(map(line.count, characters)) for line in text.split("\n")]
+    return counts.index(max(counts)) + 1
 
 
 def _syntax(message: str, text: str, source: str) -> str:
@@ -150,8 +157,18 @@ def _between_tables(table: Mapping[str, Any]) -> list[Complaint]:
         found = campaign_complaints(
             _texts(raw_parameters, "name"), parameters, dict(_constraints(campaign.get("constraints")))
         )
+        found += _adapter_complaints(campaign.get("adapter"), list(_texts(raw_parameters, "name").values()))
         complaints += [Complaint(("campaign", index, *complaint.path), complaint.sentence) for complaint in found]
     return complaints
+
+
+def _adapter_complaints(table: object, names: list[str]) -> list[Complaint]:
+    """What the adapter says to the parameters, if its own table is right."""
+    try:
+        choice = AdapterChoice.model_validate_json(json.dumps(table))
+    except ValidationError:
+        return []
+    return adapter_complaints(choice, names) if names else []
 
 
 def _without_wrong_keys(raw: dict[str, Any], wrong: set[str | int]) -> list[Complaint]:

@@ -13,7 +13,7 @@ INTERRUPTED = 130
 @click.option(
     "--config",
     "file",
-    type=click.Path(path_type=Path),
+    type=click.Path(readable=False, path_type=Path),
     help="Configuration whose first campaign is run, on a simulated machine; by default configs/sasena.toml.",
 )
 @click.option("--trials", type=click.IntRange(1, 1000), help="How many trials; by default the campaign's budget.")
