@@ -35,7 +35,7 @@ class Strategy:
         )
     )
     unsteady: Prior = field(
-        default_factory=lambda: Prior(lengthscale=0.25, lengthscale_spread=0.6, variance=3.0, variance_spread=1.0)
+        default_factory=lambda: Prior(lengthscale=0.25, lengthscale_spread=0.6, variance=30.0, variance_spread=1.5)
     )
     doubt: float = 3.0
     validity: Prior = field(
