@@ -62,3 +62,22 @@ def test_a_doubted_champion_that_is_excluded_gives_way():
     optimizer.exclude(champion)
     assert optimizer.champion != champion
     assert optimizer.ledger.trials[optimizer.champion].usable
+
+
+def test_while_in_doubt_the_question_is_the_duel_that_was_proposed():
+    optimizer = judged(60, flips=0.2)
+    proposal = optimizer.ask()
+    optimizer.tell_outcome(proposal.trial_id, True)
+    assert proposal.champion_id != optimizer.ledger.champion_id  # else this would not tell the two apart
+    question = optimizer.question()
+    assert (question.a_id, question.b_id) == (proposal.trial_id, proposal.champion_id)
+
+
+def test_a_recommendation_made_when_doubt_has_just_arisen_is_the_model_s_champion_not_the_last_one():
+    optimizer = judged(60, flips=0.2)  # no proposal since: the optimiser has not yet learned that it doubts
+    known = optimizer._learn()
+    assert known.fits.doubted
+    assert known.champion_id != optimizer.champion
+    recommended = PLANE.encode(optimizer.recommend())
+    reach = 0.3 * known.model.hyper.kernel.lengthscales + 1e-9
+    assert (np.abs(recommended - known.champion) <= reach).all()

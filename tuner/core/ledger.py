@@ -34,7 +34,7 @@ class Trial:
         excluded: Whether it is left out of account.
         earlier: Whether it belongs to an earlier campaign.
         discount: What an earlier trial's outcome counts for, beside one of this campaign.
-        opponent_id: The trial to judge it against, where that is not the champion.
+        opponent_id: The trial it was proposed against, if any.
     """
 
     trial_id: int

@@ -140,11 +140,6 @@ class Latent(Model):
         raise NotImplementedError
 
     @cached_property
-    def precision(self) -> FloatArray:
-        """P = G' G: the precision that the rows add, (n, n)."""
-        return self.half_precision.T @ self.half_precision
-
-    @cached_property
     def covariance(self) -> FloatArray:
         """C = W K W', the rows' covariance without their noise."""
         K = self.hyper.kernel.matrix(self.data.points, self.data.points)

@@ -174,12 +174,11 @@ class Optimizer:
         known = self._learn()
         kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
         chosen = choose(known, self.strategy, kind, self._risk(), rng)
-        self._leader = known.champion_id if known.fits.doubted else None
         proposal = self._explained(known, chosen)
-        opponent = None if proposal.champion_id == self.champion else proposal.champion_id
-        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=opponent)
+        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=proposal.champion_id)
         self._asks += 1
         self._fits = known.fits
+        self._leader = known.champion_id if known.fits.doubted else None
         return proposal
 
     def _risk(self) -> float:
@@ -191,7 +190,7 @@ class Optimizer:
 
     def _explained(self, known: Knowledge, chosen: Choice) -> Proposal:
         row, kind = chosen.row, chosen.kind
-        against = self.champion if chosen.opponent_id is None else chosen.opponent_id
+        against = known.champion_id if chosen.opponent_id is None else chosen.opponent_id
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
         better = None if at is None else float(known.model.win_probability(row[None], at)[0])
@@ -209,11 +208,11 @@ class Optimizer:
             TellError: There is no valid trial yet.
         """
         known = self._learn()
-        if self.champion is None:
+        if known.champion_id is None:
             raise TellError("nothing can be recommended before there is a valid trial")
         row = recommended_row(known, self.strategy, self._rng(1))
         # the champion's own setting: to the row and back may move it out of a constraint by a rounding
-        return dict(self.ledger.trials[self.champion].setting) if row is known.champion else self.space.decode(row)
+        return dict(self.ledger.trials[known.champion_id].setting) if row is known.champion else self.space.decode(row)
 
     def question(self) -> Question | None:
         """Return the next duel worth asking: a new part's, or now and then an old one again to learn the noise."""

@@ -24,7 +24,7 @@ from tuner.core.dueling import ExpectedImprovement, InformationGain, UpperCredib
 from tuner.core.ep import expectation_propagation
 from tuner.core.fitting import Fit, Prior, fit_hyper
 from tuner.core.kernels import Kernel
-from tuner.core.ledger import Ledger, Trial
+from tuner.core.ledger import Ledger
 from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.observations import Observations
 from tuner.core.parameters import SpaceError
@@ -67,10 +67,8 @@ class Knowledge:
     """Everything told so far, fitted."""
 
     ledger: Ledger
-    trials: list[Trial]
     data: Observations
     model: SkewGP
-    labels: Observations
     validity: Surface | None
     shared: bool
     fits: Fits
@@ -117,9 +115,8 @@ class Knowledge:
 def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int) -> Knowledge:
     """Fit the model to the ledger, warm from the last fits."""
     groups = ledger.space.groups
-    labels = ledger.labels()
     shared = validity == "shared"
-    trials, data = ledger.preferences_and_labels() if shared else ledger.preferences()
+    _, data = ledger.preferences_and_labels() if shared else ledger.preferences()
     fits = _refit_preferences(data, strategy, fits, ledger.noise, groups)
     active = fits.unsteady if fits.doubted else fits.preference
     if active is None:
@@ -128,9 +125,10 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     surface, fitted = None, None
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
         prior = replace(strategy.validity, noise=ledger.noise)
+        labels = ledger.labels()
         fitted = _refit(labels, prior, fits.validity, groups)
         surface = _validity_surface(labels, fitted)
-    return Knowledge(ledger, trials, data, model, labels, surface, shared, replace(fits, validity=fitted))
+    return Knowledge(ledger, data, model, surface, shared, replace(fits, validity=fitted))
 
 
 def _refit_preferences(
