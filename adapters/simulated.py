@@ -1,8 +1,13 @@
-"""A machine that is not there: any test problem by name, with the validity the problem has."""
+"""A machine that is not there: any test problem by name, with the validity the problem has, and faults on request."""
 
+import json
+import math
+import os
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -14,6 +19,7 @@ from tuner.adapter import (
     Health,
     LinkError,
     Outcome,
+    ParameterInfo,
     RefusedError,
     Setting,
     Value,
@@ -21,14 +27,30 @@ from tuner.adapter import (
 from tuner.problems import UnknownProblemError, get_problem
 from tuner.text import counted
 
+CRASH_EXIT_CODE = 70
+_HANG_S = 3600.0  # on top of the deadline: whoever waits has to end the process
+_FAULT_STREAM = 1  # faults are drawn apart from the noise, so that they do not change what is measured
+
 
 class SimulatedSettings(AdapterSettings):
-    """The table `[campaign.adapter.settings]` of a simulated machine."""
+    """The table `[campaign.adapter.settings]` of a simulated machine; a probability is that of each call."""
 
     problem: str = Field("sasena", description="name of the test problem")
     seconds_per_trial: float = Field(0.0, ge=0, le=86_400, description="how long a trial takes")
     noise: float = Field(0.0, ge=0, description="standard deviation of the measured objective")
-    seed: int = Field(0, ge=0, description="the noise is the same for the same seed")
+    seed: int = Field(0, ge=0, description="noise and faults are the same for the same seed")
+    drift: float = Field(0.0, description="what each part made adds to the objective of the next ones")
+    non_valid_probability: float = Field(0.0, ge=0, le=1, description="of scrap at a setting that would make a part")
+    dropout_probability: float = Field(0.0, ge=0, le=1, description="that the link fails")
+    hang_probability: float = Field(0.0, ge=0, le=1, description="that a call does not return by its deadline")
+    garbage_probability: float = Field(0.0, ge=0, le=1, description="that the answer is nonsense")
+    crash_probability: float = Field(0.0, ge=0, le=1, description="that the adapter's process dies")
+    read_back_error: float = Field(0.0, description="added to every number read back")
+    open_guard_every: int = Field(0, ge=0, description="every n-th health report has an open guard; 0: none")
+    memory: Path | None = Field(
+        None,
+        description="file that keeps setting and parts when the process ends; none: the machine forgets",
+    )
 
     @field_validator("problem")
     @classmethod
@@ -40,72 +62,150 @@ class SimulatedSettings(AdapterSettings):
 
 
 class SimulatedAdapter(Adapter[SimulatedSettings]):
-    """Makes "parts" whose quality is the problem's function; the i-th parameter is the problem's i-th variable."""
+    """Makes "parts" whose quality is a test problem's function; the i-th parameter is the problem's i-th variable."""
 
     Settings: ClassVar[type[AdapterSettings]] = SimulatedSettings
 
     def __init__(
-        self, settings: SimulatedSettings, parameters: Sequence[str], sleep: Callable[[float], None] = time.sleep
+        self,
+        settings: SimulatedSettings,
+        parameters: Sequence[ParameterInfo],
+        sleep: Callable[[float], None] = time.sleep,
+        crash: Callable[[int], object] = os._exit,
     ) -> None:
-        """See `Adapter`; `sleep` is passed in so that tests need not wait."""
+        """See `Adapter`; `sleep` and `crash` are passed in so that tests need neither wait nor die."""
         super().__init__(settings, parameters)
+        self._names = [parameter.name for parameter in parameters]
         self._problem = get_problem(settings.problem)
         self._rng = np.random.default_rng(settings.seed)
         self._sleep = sleep
+        self._crash = crash
         self._open = False
-        self._setting: dict[str, Value] = {}
+        self._setting: dict[str, Value] = {p.name: p.start for p in parameters}  # as a machine that runs already
+        self._parts: dict[str, Outcome] = {}
+        self._calls = 0
+        self._health_reports = 0
 
     @classmethod
-    def complaints(cls, settings: SimulatedSettings, parameters: Sequence[str]) -> Sequence[str]:
-        """The problem must have as many variables as the campaign has parameters."""
+    def complaints(cls, settings: SimulatedSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
+        """The problem must have as many variables as the campaign has parameters, all numbers."""
         problem = get_problem(settings.problem)
-        if problem.d == len(parameters):
-            return ()
-        variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
-        return (f"the problem {problem.name} has {variables}, the campaign {given}",)
+        found = [f"{p.name} is a choice, the problem {problem.name} needs numbers" for p in parameters if p.choices]
+        if problem.d != len(parameters):
+            variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
+            found.append(f"the problem {problem.name} has {variables}, the campaign {given}")
+        return found
 
     def open(self, deadline_s: float) -> None:
         """Switch the machine on."""
         self._open = True
+        self._remember()
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Take a setting if it is complete and made of finite numbers."""
-        self._require_open()
-        if set(setting) != set(self.parameters):
-            raise RefusedError(f"the machine needs values for exactly {', '.join(self.parameters)}")
+        self._fault(deadline_s)
+        if set(setting) != set(self._names):
+            raise RefusedError(f"the machine needs values for exactly {', '.join(self._names)}")
         for name, value in setting.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
                 raise RefusedError(f"{name} must be a finite number, not {value!r}")
         self._setting = dict(setting)
+        self._note()
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:
         """The setting applied last; empty before the first."""
-        self._require_open()
-        return dict(self._setting)
+        garbage = self._fault(deadline_s)
+        error = self.settings.read_back_error
+        answer: dict[str, Value] = dict(self._setting)
+        for parameter in self.parameters if error and answer else ():
+            off = round(error) if parameter.kind == "integer" else error
+            answer[parameter.name] = cast("float", answer[parameter.name]) + off
+        if garbage:
+            nonsense: tuple[Any, ...] = (math.nan, None, "?", [1.0])
+            answer[self._names[0]] = nonsense[self._calls % len(nonsense)]
+        return answer
 
-    def run_trial(self, deadline_s: float) -> Outcome:
-        """Evaluate the problem; the measurement `objective` is to be minimised."""
-        self._require_open()
+    def run_trial(self, tag: str, deadline_s: float) -> Outcome:
+        """Evaluate the problem; the measurement `objective` is to be minimised. A tag's part is made once."""
+        garbage = self._fault(deadline_s, makes_a_part=True)
         if not self._setting:
             raise RefusedError("no setting has been applied yet")
-        if self.settings.seconds_per_trial > deadline_s:
-            self._sleep(deadline_s)
-            raise DeadlineError(f"the trial takes {self.settings.seconds_per_trial} s, the deadline was {deadline_s} s")
-        self._sleep(self.settings.seconds_per_trial)
-        point = np.array([[float(self._setting[name]) for name in self.parameters]])
-        if not self._problem.is_valid(point)[0]:
-            return Outcome(valid=False, reason="the machine made no part at this setting")
-        objective = float(self._problem.evaluate(point)[0] + self.settings.noise * self._rng.standard_normal())
-        return Outcome(valid=True, measurements={"objective": objective})
+        outcome = self._parts.get(tag) or self._make_part(tag, deadline_s)
+        if self._happens("crash", self.settings.crash_probability):
+            self._crash(CRASH_EXIT_CODE)  # after the part was made: the worst moment
+        return cast("Outcome", {"valid": "perhaps"}) if garbage else outcome
 
     def health(self, deadline_s: float) -> Health:
         """A simulated machine is well when it is switched on."""
-        return Health(self._open, "simulated machine" if self._open else "switched off")
+        self._health_reports += 1
+        every = self.settings.open_guard_every
+        interlocks = {"guard closed": self._health_reports % every != 0} if every else {}
+        return Health(self._open, "simulated machine" if self._open else "switched off", interlocks)
 
     def close(self) -> None:
         """Switch the machine off."""
         self._open = False
 
-    def _require_open(self) -> None:
+    def _make_part(self, tag: str, deadline_s: float) -> Outcome:
+        if self.settings.seconds_per_trial > deadline_s:
+            self._sleep(deadline_s)
+            raise DeadlineError(f"the trial takes {self.settings.seconds_per_trial} s, the deadline was {deadline_s} s")
+        self._sleep(self.settings.seconds_per_trial)
+        point = np.array([[float(self._setting[name]) for name in self._names]])
+        if not self._problem.is_valid(point)[0]:
+            outcome = Outcome(valid=False, reason="the machine made no part at this setting")
+        elif self._happens("scrap", self.settings.non_valid_probability):
+            outcome = Outcome(valid=False, reason="the machine made scrap by chance")
+        else:
+            objective = float(self._problem.evaluate(point)[0] + self.settings.noise * self._rng.standard_normal())
+            objective += self.settings.drift * len(self._parts)
+            outcome = Outcome(valid=True, measurements={"objective": objective})
+        self._parts[tag] = outcome
+        self._note()
+        return outcome
+
+    def _fault(self, deadline_s: float, *, makes_a_part: bool = False) -> bool:
+        """Fail as the settings and the seed want it; the answer is whether the reply shall be nonsense."""
         if not self._open:
             raise LinkError("the simulated machine is switched off")
+        self._calls += 1
+        self._note()
+        if not makes_a_part and self._happens("crash", self.settings.crash_probability):
+            self._crash(CRASH_EXIT_CODE)
+        if self._happens("hang", self.settings.hang_probability):
+            self._sleep(deadline_s + _HANG_S)
+            raise DeadlineError("the simulated machine hung")
+        if self._happens("dropout", self.settings.dropout_probability):
+            raise LinkError("the link to the simulated machine dropped out")
+        return self._happens("garbage", self.settings.garbage_probability)
+
+    def _happens(self, kind: str, probability: float) -> bool:
+        """Drawn from the seed, the number of the call and the kind of fault only."""
+        key = [self.settings.seed, _FAULT_STREAM, self._calls, *kind.encode()]
+        return probability > 0 and float(np.random.default_rng(key).random()) < probability
+
+    def _remember(self) -> None:
+        """Know again what an earlier process has done; the calls go on too, so that a crash does not repeat itself."""
+        if self.settings.memory is None or not self.settings.memory.exists():
+            return
+        try:
+            noted = json.loads(self.settings.memory.read_text("utf-8"))
+            self._setting = dict(noted["setting"])
+            self._parts = {tag: Outcome(**outcome) for tag, outcome in noted["parts"].items()}
+            self._calls = int(noted["calls"])
+            self._rng = np.random.default_rng(self.settings.seed)
+            self._rng.standard_normal(sum(part.valid for part in self._parts.values()))  # the noise goes on as well
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise LinkError(f"the memory {self.settings.memory} of the simulated machine is broken: {error}") from error
+
+    def _note(self) -> None:
+        if self.settings.memory is None:
+            return
+        parts = {tag: asdict(outcome) for tag, outcome in self._parts.items()}
+        noted = {"setting": self._setting, "parts": parts, "calls": self._calls}
+        written = self.settings.memory.with_name(self.settings.memory.name + ".new")
+        try:
+            written.write_text(json.dumps(noted), "utf-8")
+            written.replace(self.settings.memory)  # a crash leaves the old memory or the new one
+        except OSError as error:
+            raise LinkError(f"the memory of the simulated machine cannot be written: {error}") from error

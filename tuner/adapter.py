@@ -1,10 +1,14 @@
-"""The contract between tuner and a machine: subclass `Adapter`, register it as entry point in `tuner.adapters`."""
+"""The contract between tuner and a machine: subclass `Adapter`, register it as entry point in `tuner.adapters`.
+
+Methods block and are called one at a time, in a process of the adapter's own; one that outlives its deadline is ended
+together with that process, and the adapter is made anew.
+"""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -45,12 +49,47 @@ class AdapterSettings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class ParameterInfo:
+    """What an adapter may know of a parameter; bounds and grid are enforced before a setting reaches it.
+
+    Attributes:
+        name: Its name, the key of a setting.
+        kind: continuous and stepped values are float, integer ones int, choices str.
+        start: The known-good value.
+        low: Lowest value; None for a choice.
+        high: Highest value; None for a choice.
+        step: Distance between neighbouring values of a stepped parameter.
+        choices: What a choice is made from.
+        unit: For people.
+        tolerance: How far the value read back may be off.
+    """
+
+    name: str
+    kind: Literal["continuous", "integer", "stepped", "choice"]
+    start: Value
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came out of a trial: a valid part, or a reason why there is none."""
+    """What came out of a trial: a valid part, or a reason why there is none.
+
+    Attributes:
+        valid: Whether a part was made that can be judged.
+        reason: Why not; needed if it was not.
+        measurements: What the machine measured, for the record and the screen; the model does not use them.
+        photo: Path or address of a picture of the part.
+    """
 
     valid: bool
     reason: str = ""
     measurements: Mapping[str, float] = field(default_factory=dict)
+    photo: str | None = None
 
     def __post_init__(self) -> None:
         if not self.valid and not self.reason:
@@ -61,32 +100,39 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether the machine can take a trial now, in a sentence for the operator."""
+    """Whether the machine can take a setting now.
+
+    Attributes:
+        ok: Whether it can.
+        text: A sentence for the operator.
+        interlocks: Conditions that must all hold before a setting is sent, by name; one that is False forbids it.
+    """
 
     ok: bool
     text: str = ""
+    interlocks: Mapping[str, bool] = field(default_factory=dict)
 
 
 S = TypeVar("S", bound=AdapterSettings)
 
 
 class Adapter(ABC, Generic[S]):
-    """One machine. Methods block; the host process ends an adapter that outlives its deadline.
+    """One machine.
 
     Args:
-        settings: the validated table of the configuration.
-        parameters: names of the campaign's parameters, in their order.
+        settings: The validated table of the configuration.
+        parameters: The campaign's parameters, in their order.
     """
 
     api_version: ClassVar[int] = API_VERSION
     Settings: ClassVar[type[AdapterSettings]] = AdapterSettings
 
-    def __init__(self, settings: S, parameters: Sequence[str]) -> None:
+    def __init__(self, settings: S, parameters: Sequence[ParameterInfo]) -> None:
         self.settings = settings
         self.parameters = tuple(parameters)
 
     @classmethod
-    def complaints(cls, settings: S, parameters: Sequence[str]) -> Sequence[str]:
+    def complaints(cls, settings: S, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
         """Sentences on why these settings do not fit these parameters; asked when a configuration is checked."""
         return ()
 
@@ -96,15 +142,21 @@ class Adapter(ABC, Generic[S]):
 
     @abstractmethod
     def apply(self, setting: Setting, deadline_s: float) -> None:
-        """Send a setting; returning means the machine has accepted it."""
+        """Send a setting, a value for every parameter; returning means the machine has accepted it."""
 
     @abstractmethod
     def read_back(self, deadline_s: float) -> dict[str, Value]:
         """The setting the machine says it has now."""
 
     @abstractmethod
-    def run_trial(self, deadline_s: float) -> Outcome:
-        """Make a part with the present setting."""
+    def run_trial(self, tag: str, deadline_s: float) -> Outcome:
+        """Make a part with the present setting and say what came of it.
+
+        Args:
+            tag: Names the part. The same tag again, after a crash, means the same part: a machine that can tell
+                whether it has made it must not make it twice.
+            deadline_s: How long it may take.
+        """
 
     @abstractmethod
     def health(self, deadline_s: float) -> Health:

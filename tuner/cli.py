@@ -17,6 +17,8 @@ COMMANDS = {
     "bench": ("tuner.bench.cli:bench", "Measure speed, accuracy and the paper's experiments."),
     "check-config": ("tuner.check_config:check_config", "Check configuration files and report every error at once."),
     "completion": ("tuner.completion:completion", "Print the completion script for your shell."),
+    "replay": ("tuner.replay:replay", "Compute every proposal of a journal again and compare."),
+    "run": ("tuner.daemon.run:run", "Run the daemon in the foreground."),
     "demo": ("tuner.demo:demo", "Watch a simulated machine being tuned."),
 }
 

@@ -20,10 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from tuner.adapter import AdapterSettings
+from tuner.adapter import AdapterSettings, ParameterInfo
 from tuner.config.checks import campaign_complaints
 from tuner.config.explain import explain
-from tuner.config.parameters import Parameter
+from tuner.config.parameters import Parameter, parameter_info
 from tuner.config.section import Complaint, Label, Section, reject
 from tuner.core.expression import Constraint, ExpressionError, parse_constraint
 from tuner.plugins import AdapterNotFoundError, load_adapter
@@ -95,12 +95,25 @@ class Questions(Section):
 class Policy(Section):
     """How careful and how demanding tuner is."""
 
+    autostart: bool = Field(False, description="whether tuning starts with the daemon, rather than by an operator")
     approval: bool = Field(True, description="whether an engineer approves each proposal before it is sent")
     dry_run: bool = Field(False, description="whether everything is done but sending settings to the machine")
     settling_parts: int = Field(0, ge=0, description="parts to discard after a change")
     settling_s: float = Field(0.0, ge=0, description="seconds to wait after a change")
     champion_reduel_hours: float | None = Field(None, gt=0, description="hours between re-checks of the champion")
+    undo_minutes: float = Field(10.0, ge=0, description="how long operators may take back their own answers")
+    repeat_after: int = Field(8, ge=0, description="answers after which an old duel is asked again; 0: never")
+    retries: int = Field(2, ge=0, le=100, description="how often a failed step is tried again before tuning is held")
     questions: Questions = Field(default_factory=Questions, description="when operators may be asked")
+
+
+class AdapterDeadlines(Section):
+    """How long the machine may take before its adapter is given up."""
+
+    open_s: float = Field(20.0, gt=0, le=86_400, description="to connect")
+    apply_s: float = Field(20.0, gt=0, le=86_400, description="to take a setting, or one step towards it")
+    read_back_s: float = Field(10.0, gt=0, le=86_400, description="to say which setting it has, and how it is")
+    trial_s: float = Field(600.0, gt=0, le=604_800, description="to make a part")
 
 
 class AdapterChoice(Section):
@@ -110,6 +123,7 @@ class AdapterChoice(Section):
     settings: SerializeAsAny[InstanceOf[AdapterSettings]] = Field(
         default_factory=AdapterSettings, validate_default=True, description="the adapter's own settings"
     )
+    deadlines: AdapterDeadlines = Field(default_factory=AdapterDeadlines, description="how long it may take")
 
     @field_validator("name")
     @classmethod
@@ -138,8 +152,8 @@ class AdapterChoice(Section):
             raise
 
 
-def adapter_complaints(choice: AdapterChoice, parameters: Sequence[str]) -> list[Complaint]:
-    """What the adapter says to its settings and the names of the parameters together."""
+def adapter_complaints(choice: AdapterChoice, parameters: Sequence[ParameterInfo]) -> list[Complaint]:
+    """What the adapter says to its settings and the parameters together."""
     sentences = load_adapter(choice.name).complaints(choice.settings, parameters)
     return [Complaint(("adapter", "settings"), sentence) for sentence in sentences]
 
@@ -149,6 +163,7 @@ class Campaign(Section):
 
     name: Label = Field(description="name of the campaign")
     machine: Label = Field(description="name of the machine; two campaigns cannot share one")
+    seed: int = Field(0, ge=0, le=2**31, description="the same seed and the same answers give the same proposals")
     budget: Budget = Field(description="when the campaign ends by itself")
     policy: Policy = Field(default_factory=Policy, description="approval, settling, questions")
     adapter: AdapterChoice = Field(description="the table [campaign.adapter]")
@@ -178,5 +193,5 @@ class Campaign(Section):
                 constraints=dict(enumerate(self.constraints)),
             )
         )
-        reject(adapter_complaints(self.adapter, [parameter.name for parameter in self.parameters]))
+        reject(adapter_complaints(self.adapter, [parameter_info(parameter) for parameter in self.parameters]))
         return self

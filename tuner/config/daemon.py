@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from tuner.config.section import Section
+from tuner.config.section import Complaint, Section, reject
 from tuner.text import shown
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
@@ -56,8 +56,30 @@ class Daemon(Section):
     state_directory: Directory | None = Field(None, description="directory of journal, keys and backups")
     requests: Endpoint | None = Field(None, description="endpoint that answers requests")
     events: Endpoint | None = Field(None, description="endpoint that publishes events")
+    local_role: Literal["viewer", "operator", "engineer", "controller"] = Field(
+        "engineer", description="what clients without a key may do; they reach the daemon only by an ipc endpoint"
+    )
+    drain_s: float = Field(
+        60.0, ge=0, le=86_400, description="how long a part under way may take when the daemon stops"
+    )
     backup_hours: float = Field(24.0, gt=0, le=8760, description="hours between backups of the journal")
     log: Log = Field(default_factory=Log, description="logging")
+
+
+class Compute(Section):
+    """Where and how long proposals are computed."""
+
+    backend: Literal["processes", "dask"] = Field("processes", description="processes of this machine, or a cluster")
+    workers: int = Field(2, ge=1, le=256, description="processes, each with one thread")
+    deadline_s: float = Field(20.0, gt=0, le=86_400, description="after which a cheap proposal takes the model's place")
+    speculate: bool = Field(True, description="whether proposals are computed ahead for every possible answer")
+    dask_address: str | None = Field(None, description='scheduler of the cluster, such as "tcp://host:8786"')
+
+    @model_validator(mode="after")
+    def _address(self) -> Self:
+        if self.backend == "dask" and not self.dask_address:
+            reject([Complaint(("dask_address",), 'is needed with backend = "dask"')])
+        return self
 
 
 @dataclass(frozen=True, slots=True)

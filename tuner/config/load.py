@@ -12,10 +12,10 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from tuner.config.campaign import AdapterChoice, Campaign, adapter_complaints
 from tuner.config.checks import campaign_complaints, repeated
-from tuner.config.daemon import Daemon
+from tuner.config.daemon import Compute, Daemon
 from tuner.config.explain import explain
 from tuner.config.locate import line_of, locate
-from tuner.config.parameters import Parameter
+from tuner.config.parameters import Parameter, parameter_info
 from tuner.config.section import COMPLAINT, Complaint, Path, Section, reject
 from tuner.core.expression import Constraint, ExpressionError, parse_constraint
 from tuner.errors import ConfigError
@@ -32,6 +32,7 @@ class Config(Section):
     """A whole configuration file."""
 
     daemon: Daemon = Field(default_factory=Daemon, description="the daemon's places")
+    compute: Compute = Field(default_factory=Compute, description="where proposals are computed")
     campaigns: tuple[Campaign, ...] = Field(
         alias="campaign", min_length=1, description="a configuration needs at least one table [[campaign]]"
     )
@@ -157,18 +158,19 @@ def _between_tables(table: Mapping[str, Any]) -> list[Complaint]:
         found = campaign_complaints(
             _texts(raw_parameters, "name"), parameters, dict(_constraints(campaign.get("constraints")))
         )
-        found += _adapter_complaints(campaign.get("adapter"), list(_texts(raw_parameters, "name").values()))
+        if len(parameters) == len(raw_parameters):
+            found += _adapter_complaints(campaign.get("adapter"), list(parameters.values()))
         complaints += [Complaint(("campaign", index, *complaint.path), complaint.sentence) for complaint in found]
     return complaints
 
 
-def _adapter_complaints(table: object, names: list[str]) -> list[Complaint]:
+def _adapter_complaints(table: object, parameters: list[Parameter]) -> list[Complaint]:
     """What the adapter says to the parameters, if its own table is right."""
     try:
         choice = AdapterChoice.model_validate_json(json.dumps(table))
     except ValidationError:
         return []
-    return adapter_complaints(choice, names) if names else []
+    return adapter_complaints(choice, [parameter_info(p) for p in parameters]) if parameters else []
 
 
 def _without_wrong_keys(raw: dict[str, Any], wrong: set[str | int]) -> list[Complaint]:

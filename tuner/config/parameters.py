@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from tuner.adapter import ParameterInfo
 from tuner.config.section import Complaint, Section, reject
 from tuner.core.expression import FUNCTIONS
 from tuner.text import listed, nearest, shown
@@ -34,6 +35,7 @@ Whole = Annotated[int, Field(ge=-_LARGEST_INTEGER, le=_LARGEST_INTEGER)]
 class _Parameter(Section):
     name: Annotated[str, AfterValidator(_identifier)] = Field(description="name of the parameter")
     unit: str = Field("", max_length=20, description="unit, for people only")
+    order: int = Field(0, ge=0, le=1000, description="parameters with a lower order are moved first")
 
 
 class _Numeric(_Parameter):
@@ -176,3 +178,19 @@ class Choice(_Parameter):
 
 
 Parameter = Annotated[Continuous | Integer | Stepped | Choice, Field(discriminator="kind")]
+
+
+def parameter_info(parameter: Parameter) -> ParameterInfo:
+    """What the adapter is told of a parameter."""
+    if isinstance(parameter, Choice):
+        return ParameterInfo(parameter.name, "choice", parameter.start, choices=parameter.choices, unit=parameter.unit)
+    return ParameterInfo(
+        parameter.name,
+        parameter.kind,
+        parameter.start,
+        low=parameter.low,
+        high=parameter.high,
+        step=parameter.step if isinstance(parameter, Stepped) else None,
+        unit=parameter.unit,
+        tolerance=parameter.read_back_tolerance,
+    )

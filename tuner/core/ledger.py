@@ -213,34 +213,8 @@ class Ledger:
 
     @property
     def crowned(self) -> tuple[int | None, Judgment | None]:
-        """The champion, and the judgment that made it one, if one did.
-
-        A champion falls to a trial that won more of their duels than it lost, whenever they were judged, or as many
-        and the last; where judgments go in a circle, to none that reigned before.
-        """
-        usable = self.usable
-        champion, crowning = usable[0].trial_id if usable else None, None
-        reigned = {champion}
-        while True:
-            lead: dict[int, int] = {}
-            latest: dict[int, bool] = {}
-            last: dict[int, Judgment] = {}
-            for judgment in self.active:
-                if judgment.tie or champion not in judgment.pair:
-                    continue
-                won = judgment.loser == champion
-                other = judgment.winner if won else judgment.loser
-                lead[other] = lead.get(other, 0) + (1 if won else -1)
-                latest[other] = won
-                if won:
-                    last[other] = judgment
-            beaten_by = [t for t in last if lead[t] > 0 or (lead[t] == 0 and latest[t])]
-            ahead = [t for t in beaten_by if t not in reigned and not self.trials[t].earlier]
-            if not ahead:
-                return champion, crowning
-            champion = max(ahead, key=lambda t: last[t].judgment_id)
-            crowning = last[champion]
-            reigned.add(champion)
+        """The champion, and the judgment that made it one, if one did."""
+        return crown([trial.trial_id for trial in self.usable], self.active)
 
     @property
     def judges(self) -> list[Judge]:
@@ -340,6 +314,36 @@ class Ledger:
             if item.get("excluded"):
                 ledger.exclude(item["trial_id"])
         return ledger
+
+
+def crown(candidates: Sequence[int], judgments: Sequence[Judgment]) -> tuple[int | None, Judgment | None]:
+    """Return the champion of trials in their order, and the judgment that made it one, if one did.
+
+    A champion falls to a trial that won more of their duels than it lost, whenever they were judged, or as many
+    and the last; where judgments go in a circle, to none that reigned before.
+    """
+    champion, crowning = candidates[0] if candidates else None, None
+    reigned = {champion}
+    while True:
+        lead: dict[int, int] = {}
+        latest: dict[int, bool] = {}
+        last: dict[int, Judgment] = {}
+        for judgment in judgments:
+            if judgment.tie or champion not in judgment.pair:
+                continue
+            won = judgment.loser == champion
+            other = judgment.winner if won else judgment.loser
+            lead[other] = lead.get(other, 0) + (1 if won else -1)
+            latest[other] = won
+            if won:
+                last[other] = judgment
+        beaten_by = [t for t in last if lead[t] > 0 or (lead[t] == 0 and latest[t])]
+        ahead = [t for t in beaten_by if t not in reigned and t in candidates]
+        if not ahead:
+            return champion, crowning
+        champion = max(ahead, key=lambda t: last[t].judgment_id)
+        crowning = last[champion]
+        reigned.add(champion)
 
 
 def _number(what: str, given: Any) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from tuner.adapter import Adapter
 from tuner.bench.judges import ExactJudge
 from tuner.config import Campaign, load_config
+from tuner.config.parameters import parameter_info
 from tuner.config.to_space import campaign_space
 from tuner.core.optimizer import Optimizer
 from tuner.core.parameters import Value
@@ -76,7 +77,7 @@ class Session:
         space = campaign_space(campaign)
         count = campaign.budget.trials if trials is None else trials
         optimizer = Optimizer(space, seed=seed, budget=count, scrap_budget=campaign.budget.scrap)
-        adapter = load_adapter(SIMULATED)(settings, space.names)
+        adapter = load_adapter(SIMULATED)(settings, [parameter_info(p) for p in campaign.parameters])
         return cls(campaign, get_problem(settings.problem), adapter, optimizer, count)
 
     @property
@@ -132,7 +133,7 @@ class Session:
         self.steps.append(step)
         update()
         self.adapter.apply(setting, DEADLINE_S)
-        outcome = self.adapter.run_trial(DEADLINE_S)
+        outcome = self.adapter.run_trial(f"{self.campaign.name}-{number}", DEADLINE_S)
         self.optimizer.tell_outcome(number, outcome.valid, outcome.reason or None)
         step = replace(step, valid=outcome.valid, measured=outcome.measurements.get("objective"))
         if step.valid and opponent_id is not None:
