@@ -1,0 +1,136 @@
+"""Whatever is commanded in whatever order: what must hold of every campaign, always."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, terms
+from tuner.campaign import commands as c
+from tuner.campaign.decide import Refusal
+from tuner.campaign.effects import ComputeProposal, basis, wanted
+from tuner.campaign.events import ModelMemory
+from tuner.campaign.evolve import fold
+from tuner.campaign.model_input import model_input
+from tuner.campaign.speculate import futures
+from tuner.campaign.state import Mode, Stage
+from tuner.compute.tasks import space_from_json
+from tuner.core.optimizer import Optimizer
+from tuner.daemon.archive import STATE
+
+numbers = st.integers(1, 8)
+propose = st.builds(
+    lambda x, n: c.Propose(
+        setting={"x": x, "n": n},
+        source="model",
+        kind="improve",
+        champion=None,
+        reason="",
+        better=None,
+        valid=None,
+        distance=None,
+        model=ModelMemory(asks=1),
+    ),
+    st.floats(0, 10),
+    st.integers(0, 4),
+)
+orders = st.one_of(
+    st.sampled_from([c.Start(), c.Hold(), c.Resume(), c.Stop(), c.Abort(), c.GoHome(), c.Tick(), c.Reduel()]),
+    st.builds(c.Approve, trial=numbers),
+    st.builds(c.Reject, trial=numbers, reason=st.just("no")),
+    st.builds(c.TellOutcome, trial=numbers, valid=st.booleans(), reason=st.just("r")),
+    st.builds(c.Judge, duel=numbers, winner=numbers),
+    st.builds(c.Tie, duel=numbers),
+    st.builds(c.Retract, judgment=numbers),
+    st.builds(c.Exclude, trial=numbers, reason=st.just("r")),
+    st.builds(c.Repeat, trial=numbers),
+    st.builds(c.ChangeLot, lot=st.sampled_from("ab")),
+    propose,
+    st.builds(c.Fault, text=st.just("f")),
+    st.builds(c.Interrupt, reason=st.just("i")),
+    st.builds(c.Park, reason=st.just("p")),
+    st.builds(c.AnswerHome, result=st.sampled_from(["applied", "failed", "unverified"]), text=st.just("t")),
+    # the machine's usual road, so that many histories come far
+    st.sampled_from(["send", "apply", "begin", "outcome", "scrap", "judge"]),
+)
+
+
+def on_its_road(driver: Driver, word: str):
+    state = driver.state
+    number = state.trial.number if state.trial else 1
+    if word == "judge":
+        return c.Judge(duel=max(1, len(state.duels)), winner=state.duel.left if state.duel else 1)
+    return {
+        "send": c.SendSetting(trial=number),
+        "apply": c.AnswerSetting(trial=number, result="applied"),
+        "begin": c.BeginTrial(trial=number),
+        "outcome": c.MachineOutcome(trial=number, valid=True),
+        "scrap": c.MachineOutcome(trial=number, valid=False, reason="r"),
+    }[word]
+
+
+@given(st.lists(st.tuples(orders, st.sampled_from([ENGINEER, ANNA, BEN])), max_size=60), st.booleans())
+@settings(deadline=None)
+def test_what_always_holds(commands, approval):
+    driver = Driver(terms(trials=6, scrap=3, policy={"approval": approval, "repeat_after": 3}))
+    driver.tell(c.Start())
+    for command, actor in commands:
+        before = driver.state
+        try:
+            driver.tell(on_its_road(driver, command) if isinstance(command, str) else command, actor)
+        except Refusal:
+            assert driver.state is before
+        holds(driver)
+    assert driver.refold() == driver.state
+    assert STATE.validate_json(STATE.dump_json(driver.state)) == driver.state
+    half = len(driver.recorded) // 2
+    snapshot = fold("press-1", driver.recorded[:half])
+    assert fold("press-1", driver.recorded[half:], snapshot) == driver.state
+
+
+def holds(driver: Driver) -> None:
+    state = driver.state
+    assert all(not trial.open for trial in state.trials[:-1])
+    assert all(not duel.open for duel in state.duels[:-1])
+    assert state.spent <= state.terms.budget.trials
+    if state.duel is not None:
+        assert all(state.trials[number - 1].usable for number in state.duel.pair)
+    if state.champion is not None:
+        assert state.trials[state.champion - 1].usable
+    if state.mode is Mode.ABORTED and state.machine.home_wanted is None:
+        assert wanted(state) is None
+    if state.mode is Mode.HELD:
+        assert not isinstance(wanted(state), ComputeProposal)
+    if state.terms.policy.approval:
+        sent = {one.event.trial for one in driver.recorded if one.event.type == "setting_sent"}
+        approved = {one.event.trial for one in driver.recorded if one.event.type == "proposal_approved"}
+        assert sent <= approved
+    told = model_input(state)
+    optimizer = Optimizer.from_state(space_from_json(told["space"]), told["state"])
+    assert len(optimizer.ledger.active) == len(state.active)
+    if state.memory.leader is None:
+        assert optimizer.champion == state.champion
+
+
+def test_every_answer_that_comes_was_foreseen():
+    driver = Driver(terms(trials=20)).begun()
+    for new_wins in (True, False, True, True):
+        driver.propose(x=len(driver.state.trials) / 10)
+        driver.send()
+        early = {basis(future) for future in futures(driver.state, driver.now, (ANNA.name,))}
+        driver.tell(c.MachineOutcome(trial=driver.state.trial.number, valid=True))
+        late = {basis(future) for future in futures(driver.state, driver.now, (ANNA.name,))}
+        driver.judge(new_wins)
+        assert isinstance(wanted(driver.state), ComputeProposal)
+        assert basis(driver.state) in early & late
+    driver.propose(x=9.0)
+    driver.send()
+    early = {basis(future) for future in futures(driver.state, driver.now, (ANNA.name,))}
+    driver.tell(c.MachineOutcome(trial=driver.state.trial.number, valid=False, reason="r"))
+    assert basis(driver.state) in early
+
+
+def test_a_trial_that_was_dropped_or_rejected_never_becomes_champion():
+    driver = Driver().begun()
+    driver.propose()
+    driver.tell(c.Stop())
+    assert driver.state.trials[1].stage is Stage.DROPPED
+    assert driver.state.champion == 1

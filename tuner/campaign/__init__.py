@@ -1,0 +1,1 @@
+"""A campaign as a pure machine of states: commands in, events out, and what the shell should be doing."""

@@ -1,0 +1,237 @@
+"""What people, machines and clocks ask of a campaign: frozen models; those of people are also bodies on the wire."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tuner.campaign.events import GateResult, ModelMemory, SettingMap, Source
+from tuner.campaign.terms import Terms
+
+Number = Annotated[int, Field(ge=1, le=2**31)]
+Text = Annotated[str, Field(max_length=500)]
+Needed = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Order(BaseModel):
+    """Base of all commands: strict, frozen, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Create(Order):
+    """Begin a campaign with these terms."""
+
+    terms: Terms
+
+
+class ChangeTerms(Order):
+    """Go on with other budget, policy or limits."""
+
+    terms: Terms
+
+
+class Start(Order):
+    """Begin tuning, or begin again after a stop."""
+
+
+class Hold(Order):
+    """Pause: the part under way is finished, nothing more is sent."""
+
+    reason: Text = Field("", description="why, for the record")
+
+
+class Resume(Order):
+    """Go on after a pause."""
+
+
+class Stop(Order):
+    """Stop tuning: the part under way is finished, then the machine goes to its known-good setting."""
+
+    reason: Text = Field("", description="why, for the record")
+
+
+class Abort(Order):
+    """Let go of the machine at once; it is sent nothing more, not even its known-good setting."""
+
+    reason: Text = Field("", description="why, for the record")
+
+
+class GoHome(Order):
+    """Bring the machine to its known-good setting; only while it is not tuning."""
+
+
+class Approve(Order):
+    """Allow the proposed setting to be sent."""
+
+    trial: Number = Field(description="number of the proposed trial")
+
+
+class Reject(Order):
+    """Forbid the proposed setting; another one will be proposed."""
+
+    trial: Number = Field(description="number of the proposed trial")
+    reason: Needed = Field(description="why; the model learns to stay away")
+
+
+class TellOutcome(Order):
+    """Say whether a trial made a part that can be judged; said again it corrects what was said before."""
+
+    trial: Number
+    valid: bool = Field(description="whether there is a part that can be judged")
+    reason: Text = Field("", description="why not; needed if it is not valid")
+
+
+class Judge(Order):
+    """Say which part of a duel is better."""
+
+    duel: Number
+    winner: Number = Field(description="number of the better trial")
+    took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(None, description="how long the answer took")
+
+
+class Tie(Order):
+    """Say that neither part of a duel can be told to be better."""
+
+    duel: Number
+    took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(None, description="how long the answer took")
+
+
+class Retract(Order):
+    """Take a judgment back."""
+
+    judgment: Number
+    reason: Text = Field("", description="why, for the record")
+
+
+class Exclude(Order):
+    """Leave a trial and everything said about it out of account."""
+
+    trial: Number
+    reason: Needed = Field(description="why, for the record")
+
+
+class Repeat(Order):
+    """Make a part again at the setting of an old trial."""
+
+    trial: Number
+
+
+class ChangeLot(Order):
+    """The material is another one from now on."""
+
+    lot: Annotated[str, Field(min_length=1, max_length=64)]
+
+
+# what follows comes from the daemon's own parts
+
+
+class Propose(Order):
+    """The compute process has a setting."""
+
+    setting: SettingMap
+    source: Source
+    kind: str
+    champion: int | None
+    reason: str
+    better: float | None
+    valid: float | None
+    distance: float | None
+    model: ModelMemory
+    engine: str = ""
+
+
+class SendSetting(Order):
+    """The gate is about to send the setting."""
+
+    trial: int
+
+
+class AnswerSetting(Order):
+    """The gate has an answer."""
+
+    trial: int
+    result: GateResult
+    text: str = ""
+    read_back: SettingMap | None = None
+
+
+class BeginTrial(Order):
+    """The machine begins to make the part."""
+
+    trial: int
+
+
+class MachineOutcome(Order):
+    """The machine has made the part, or none."""
+
+    trial: int
+    valid: bool
+    reason: str = ""
+    measurements: dict[str, float] = Field(default_factory=dict)
+    photo: str | None = None
+
+
+class Fault(Order):
+    """The machine or its adapter cannot go on."""
+
+    text: str
+
+
+class AnswerHome(Order):
+    """The gate has an answer to returning home."""
+
+    result: GateResult
+    text: str = ""
+    read_back: SettingMap | None = None
+
+
+class Interrupt(Order):
+    """The daemon was away: what was under way is not known to have happened."""
+
+    reason: str
+
+
+class Park(Order):
+    """The daemon goes away: bring the machine home; the campaign goes on when the daemon is back."""
+
+    reason: str
+
+
+class Reduel(Order):
+    """The calendar says that the champion is to be judged again."""
+
+
+class Tick(Order):
+    """Time has passed; a question may be due."""
+
+
+Command = (
+    Create
+    | ChangeTerms
+    | Start
+    | Hold
+    | Resume
+    | Stop
+    | Abort
+    | GoHome
+    | Approve
+    | Reject
+    | TellOutcome
+    | Judge
+    | Tie
+    | Retract
+    | Exclude
+    | Repeat
+    | ChangeLot
+    | Propose
+    | SendSetting
+    | AnswerSetting
+    | BeginTrial
+    | MachineOutcome
+    | Fault
+    | AnswerHome
+    | Interrupt
+    | Park
+    | Reduel
+    | Tick
+)

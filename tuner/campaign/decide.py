@@ -1,0 +1,323 @@
+"""From a state and a command to events, or a refusal; pure. `automatic` adds what follows without being asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from tuner.campaign import commands as c
+from tuner.campaign import events as e
+from tuner.campaign.moves import MOVES, VERBS, allowed
+from tuner.campaign.questions import due, sides
+from tuner.campaign.state import MOVED_STAGES, Judgment, Mode, Stage, State, Trial
+from tuner.campaign.windows import may_ask_at
+from tuner.text import counted, listed
+
+START_REASON = "The known-good setting: what every other part is compared with first."
+ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})
+
+
+class Refusal(Exception):  # noqa: N818 - the design's word; it is an answer, not a defect
+    """Why a command is not done, with a code for programs and a sentence for people."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who asks: a person or program by name, and what it may do."""
+
+    name: str
+    role: str
+
+
+def decide(state: State | None, command: c.Command, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    """The events that a command makes.
+
+    Raises:
+        Refusal: It is not allowed now, or makes no sense.
+    """
+    if isinstance(command, c.Create):
+        if state is not None:
+            raise Refusal("exists", f"there is a campaign {state.name} already")
+        return (e.CampaignCreated(terms=command.terms),)
+    if state is None:
+        raise Refusal("not_found", "there is no such campaign")
+    if type(command) in VERBS and (state.mode, type(command)) not in MOVES:
+        raise Refusal(
+            "illegal_state",
+            f"the campaign {state.name} is {state.mode} and cannot be {VERBS[type(command)]}; "
+            f"it can be {listed(allowed(state.mode))}",
+        )
+    return _RULES[type(command)](state, command, actor, now)
+
+
+def automatic(state: State, now: datetime) -> e.Event | None:
+    """The next event that follows from the state by itself, or None."""
+    duel = state.duel
+    if duel is not None and not (state.trials[duel.left - 1].usable and state.trials[duel.right - 1].usable):
+        return e.DuelClosed(duel=duel.number, reason="one of its parts is out of account")
+    if duel is not None and state.mode in ENDED:
+        return e.DuelClosed(duel=duel.number, reason=f"tuning is {state.mode.lower()}")
+    trial = state.trial
+    if trial is not None and state.mode in ENDED and (trial.stage is not Stage.RUNNING or state.mode is Mode.ABORTED):
+        return e.TrialDropped(trial=trial.number, reason=f"tuning is {state.mode.lower()}")
+    if state.mode is not Mode.EXECUTE:
+        return None
+    if trial is not None:
+        if trial.stage is Stage.PROPOSED and not state.terms.policy.approval:
+            return e.ProposalApproved(trial=trial.number)
+        return None
+    return None if duel is not None else _next_step(state, now)
+
+
+def _next_step(state: State, now: datetime) -> e.Event | None:
+    """What comes when neither a trial nor a question is open; None if it takes time or a computation."""
+    question = due(state)
+    if question is not None:
+        if may_ask_at(state.terms.policy.questions, now, [d.asked_at for d in state.duels[-1000:]]) != now:
+            return None
+        left, right = sides(state, question[0], question[1])
+        return e.DuelAsked(duel=len(state.duels) + 1, left=left, right=right, why=question[2])
+    end = budget_end(state)
+    if end is not None:
+        return e.CampaignCompleted(reason=end)
+    if not state.trials:
+        return _proposal(state, state.terms.known_good, "start", START_REASON)
+    if state.repeat is not None:
+        old = state.trials[state.repeat - 1]
+        return _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
+    return None
+
+
+def budget_end(state: State) -> str | None:
+    """Why the budget allows no further trial, or None."""
+    budget = state.terms.budget
+    if state.spent >= budget.trials:
+        return f"the budget of {counted(budget.trials, 'trial')} is used up"
+    if budget.scrap is not None and state.scrap >= max(budget.scrap, 1):
+        return f"the budget of {counted(budget.scrap, 'non-valid trial')} is used up"
+    return None
+
+
+def _proposal(state: State, setting: e.SettingMap, source: e.Source, reason: str) -> e.ProposalMade:
+    number = len(state.trials) + 1
+    return e.ProposalMade(
+        trial=number, tag=_tag(state, number), setting=setting, source=source, reason=reason, champion=state.champion
+    )
+
+
+def _tag(state: State, number: int) -> str:
+    """Short enough to be written on a part."""
+    return f"{state.name[0].upper()}{number}"
+
+
+def _get(state: State, number: int) -> Trial:
+    if not 1 <= number <= len(state.trials):
+        raise Refusal("not_found", f"there is no trial {number} in the campaign {state.name}")
+    return state.trials[number - 1]
+
+
+def _open(state: State, number: int, *stages: Stage) -> Trial:
+    """The trial of an internal command, if it still is where the command thinks it is."""
+    trial = _get(state, number)
+    if trial is not state.trial or trial.stage not in stages:
+        raise Refusal("stale", f"trial {number} is {trial.stage} by now")
+    return trial
+
+
+def _waiting(state: State, number: int) -> Trial:
+    trial = _get(state, number)
+    if trial.stage is not Stage.PROPOSED:
+        raise Refusal("not_open", f"trial {number} waits for no approval: it is {trial.stage}")
+    return trial
+
+
+def _change(state: State, command: c.ChangeTerms, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if command.terms == state.terms:
+        return ()
+    if command.terms.fixed() != state.terms.fixed():
+        raise Refusal(
+            "fixed_terms",
+            f"the campaign {state.name} cannot change its machine, seed, parameters or constraints: "
+            "its trials would mean something else; make a new campaign with another name",
+        )
+    return (e.TermsChanged(terms=command.terms),)
+
+
+def _start(state: State, command: c.Start, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    end = budget_end(state)
+    if end is not None and due(state) is None:
+        raise Refusal("budget_used_up", f"{end}; raise it in the configuration first")
+    return (e.CampaignStarted(),)
+
+
+def _hold(state: State, command: c.Hold, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    return (e.CampaignHeld(reason=command.reason or f"held by {actor.name}"),)
+
+
+def _reject(state: State, command: c.Reject, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    trial = _waiting(state, command.trial)
+    if trial.source == "start":
+        raise Refusal("not_allowed", "the known-good setting cannot be rejected; change it in the configuration")
+    return (e.ProposalRejected(trial=command.trial, reason=command.reason),)
+
+
+def _tell(state: State, command: c.TellOutcome, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    trial = _get(state, command.trial)
+    if not command.valid and not command.reason:
+        raise Refusal("bad_request", "a non-valid outcome needs a reason")
+    if trial.stage not in (Stage.RUNNING, Stage.DONE):
+        raise Refusal("not_open", f"trial {trial.number} has no part yet: it is {trial.stage}")
+    if trial.stage is Stage.DONE and trial.valid is command.valid:
+        said = "valid" if command.valid else "non-valid"
+        raise Refusal("unchanged", f"trial {trial.number} is {said} already")
+    return (e.OutcomeTold(trial=trial.number, valid=command.valid, reason=command.reason),)
+
+
+def _judge(state: State, command: c.Judge | c.Tie, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if not 1 <= command.duel <= len(state.duels):
+        raise Refusal("not_found", f"there is no duel {command.duel} in the campaign {state.name}")
+    duel = state.duels[command.duel - 1]
+    if duel.judgment is not None:
+        known = state.judgments[duel.judgment - 1]
+        raise Refusal(
+            "already_answered",
+            f"duel {duel.number} was answered by {known.operator} at {known.at:%H:%M:%S} UTC: {_answer(state, known)}",
+        )
+    if duel.closed is not None:
+        raise Refusal("closed", f"duel {duel.number} is closed: {duel.closed}")
+    winner = command.winner if isinstance(command, c.Judge) else None
+    if winner is not None and winner not in duel.pair:
+        raise Refusal("bad_request", f"duel {duel.number} is between trials {duel.left} and {duel.right}, not {winner}")
+    number = len(state.judgments) + 1
+    return (
+        e.JudgmentGiven(judgment=number, duel=duel.number, winner=winner, operator=actor.name, took_s=command.took_s),
+    )
+
+
+def _answer(state: State, judgment: Judgment) -> str:
+    if judgment.winner is None:
+        return "can't tell"
+    return f"part {state.trials[judgment.winner - 1].tag} is better"
+
+
+def _retract(state: State, command: c.Retract, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if not 1 <= command.judgment <= len(state.judgments):
+        raise Refusal("not_found", f"there is no judgment {command.judgment} in the campaign {state.name}")
+    judgment = state.judgments[command.judgment - 1]
+    if judgment.retracted is not None:
+        raise Refusal("unchanged", f"judgment {judgment.number} was taken back before")
+    if actor.role != "engineer":
+        minutes = state.terms.policy.undo_minutes
+        if judgment.operator != actor.name:
+            raise Refusal("denied", f"judgment {judgment.number} is by {judgment.operator}; an engineer can retract it")
+        if now - judgment.at > timedelta(minutes=minutes):
+            raise Refusal("too_late", f"answers can be taken back for {minutes:g} minutes; ask an engineer")
+    return (e.JudgmentRetracted(judgment=judgment.number, reason=command.reason),)
+
+
+def _exclude(state: State, command: c.Exclude, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    trial = _get(state, command.trial)
+    if trial.stage is not Stage.DONE:
+        raise Refusal("not_open", f"trial {trial.number} has no outcome that could be excluded: it is {trial.stage}")
+    if trial.excluded is not None:
+        raise Refusal("unchanged", f"trial {trial.number} was excluded before: {trial.excluded}")
+    return (e.TrialExcluded(trial=trial.number, reason=command.reason),)
+
+
+def _repeat(state: State, command: c.Repeat, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    trial = _get(state, command.trial)
+    if trial.stage is not Stage.DONE:
+        raise Refusal("not_open", f"trial {trial.number} was not made yet: it is {trial.stage}")
+    if budget_end(state) is not None:
+        raise Refusal("budget_used_up", f"{budget_end(state)}; part {trial.tag} cannot be made again")
+    return (e.RepeatWanted(trial=trial.number),)
+
+
+def _propose(state: State, command: c.Propose, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if state.mode is not Mode.EXECUTE or state.trial is not None:
+        raise Refusal("stale", "no proposal is wanted by now")
+    number = len(state.trials) + 1
+    return (e.ProposalMade(trial=number, tag=_tag(state, number), **dict(command)),)
+
+
+def _answered(state: State, command: c.AnswerSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    _open(state, command.trial, Stage.SENT)
+    answer = e.SettingAnswered(**dict(command))
+    if command.result == "applied" or state.mode is not Mode.EXECUTE:
+        return (answer,)
+    return (answer, e.CampaignHeld(reason=f"setting {command.result}: {command.text}", fault=True))
+
+
+def _outcome(state: State, command: c.MachineOutcome, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    _open(state, command.trial, Stage.RUNNING)
+    return (e.OutcomeTold(**dict(command)),)
+
+
+def _begin(state: State, command: c.BeginTrial, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    _open(state, command.trial, Stage.APPLIED)
+    return (e.TrialStarted(trial=command.trial),)
+
+
+def _send(state: State, command: c.SendSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    trial = _open(state, command.trial, Stage.APPROVED, Stage.SENT)
+    return (e.SettingSent(trial=trial.number),) if trial.stage is Stage.APPROVED else ()
+
+
+def _interrupt(state: State, command: c.Interrupt, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    trial = state.trial
+    if trial is None or trial.stage not in MOVED_STAGES:
+        return ()
+    if state.mode in ENDED:
+        return (e.TrialDropped(trial=trial.number, reason=command.reason),)
+    return (e.TrialInterrupted(trial=trial.number, reason=command.reason),)
+
+
+def _park(state: State, command: c.Park, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    events = _interrupt(state, c.Interrupt(reason=command.reason), actor, now)
+    machine = state.machine
+    if machine.home or machine.requested is None or machine.home_wanted is not None or state.mode is Mode.ABORTED:
+        return events
+    return (*events, e.HomeWanted(reason=command.reason))
+
+
+def _fault(state: State, command: c.Fault, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    events = _interrupt(state, c.Interrupt(reason=command.text), actor, now)
+    if state.mode is Mode.EXECUTE:
+        return (*events, e.CampaignHeld(reason=command.text, fault=True))
+    return events
+
+
+_RULES: dict[type[Any], Callable[[State, Any, Actor, datetime], tuple[e.Event, ...]]] = {
+    c.ChangeTerms: _change,
+    c.Start: _start,
+    c.Hold: _hold,
+    c.Resume: lambda s, k, a, n: (e.CampaignResumed(),),
+    c.Stop: lambda s, k, a, n: (e.CampaignStopped(reason=k.reason or f"stopped by {a.name}"),),
+    c.Abort: lambda s, k, a, n: (e.CampaignAborted(reason=k.reason or f"aborted by {a.name}"),),
+    c.GoHome: lambda s, k, a, n: (e.HomeWanted(reason=f"{a.name} asked for it"),),
+    c.Approve: lambda s, k, a, n: (e.ProposalApproved(trial=_waiting(s, k.trial).number),),
+    c.Reject: _reject,
+    c.TellOutcome: _tell,
+    c.Judge: _judge,
+    c.Tie: _judge,
+    c.Retract: _retract,
+    c.Exclude: _exclude,
+    c.Repeat: _repeat,
+    c.ChangeLot: lambda s, k, a, n: () if k.lot == s.lot else (e.LotChanged(lot=k.lot),),
+    c.Propose: _propose,
+    c.SendSetting: _send,
+    c.AnswerSetting: _answered,
+    c.BeginTrial: _begin,
+    c.MachineOutcome: _outcome,
+    c.Fault: _fault,
+    c.AnswerHome: lambda s, k, a, n: (e.HomeAnswered(**dict(k)),),
+    c.Interrupt: _interrupt,
+    c.Park: _park,
+    c.Reduel: lambda s, k, a, n: () if s.reduel or s.mode is not Mode.EXECUTE else (e.ReduelDue(),),
+    c.Tick: lambda s, k, a, n: (),
+}

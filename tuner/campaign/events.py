@@ -1,0 +1,281 @@
+"""What happened in a campaign: frozen models, one for each kind of row in the journal."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from tuner.campaign.terms import Terms
+
+Value = float | int | str
+SettingMap = dict[str, Value]
+GateResult = Literal["applied", "refused", "failed", "unverified"]
+Source = Literal["start", "model", "fallback", "repeat"]
+
+
+class Fact(BaseModel):
+    """Base of all events."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class CampaignCreated(Fact):
+    """A campaign begins to exist, idle."""
+
+    type: Literal["campaign_created"] = "campaign_created"
+    terms: Terms
+
+
+class TermsChanged(Fact):
+    """Budget, policy or limits are different from now on."""
+
+    type: Literal["terms_changed"] = "terms_changed"
+    terms: Terms
+
+
+class CampaignStarted(Fact):
+    """Tuning begins, or begins again after a stop."""
+
+    type: Literal["campaign_started"] = "campaign_started"
+
+
+class CampaignHeld(Fact):
+    """Tuning pauses: somebody said so, or the machine is at fault and is brought home."""
+
+    type: Literal["campaign_held"] = "campaign_held"
+    reason: str
+    fault: bool = False
+
+
+class CampaignResumed(Fact):
+    """Tuning goes on after a pause."""
+
+    type: Literal["campaign_resumed"] = "campaign_resumed"
+
+
+class CampaignStopped(Fact):
+    """Somebody stopped tuning: the part under way is finished, then the machine goes home."""
+
+    type: Literal["campaign_stopped"] = "campaign_stopped"
+    reason: str = ""
+
+
+class CampaignAborted(Fact):
+    """Tuning lets go of the machine at once and sends it nothing more."""
+
+    type: Literal["campaign_aborted"] = "campaign_aborted"
+    reason: str = ""
+
+
+class CampaignCompleted(Fact):
+    """The budget is used up."""
+
+    type: Literal["campaign_completed"] = "campaign_completed"
+    reason: str
+
+
+class ModelMemory(Fact):
+    """What the optimiser carries from one proposal to the next; with the trials it gives the next one bit for bit."""
+
+    asks: int = 0
+    leader: int | None = None
+    doubted: bool = False
+    fits: dict[str, Any] = Field(default_factory=dict)
+
+
+class ProposalMade(Fact):
+    """A setting to try; it becomes a trial with a short part tag."""
+
+    type: Literal["proposal_made"] = "proposal_made"
+    trial: int
+    tag: str
+    setting: SettingMap
+    source: Source
+    kind: str = "told"
+    champion: int | None = None
+    reason: str = ""
+    better: float | None = None
+    valid: float | None = None
+    distance: float | None = None
+    model: ModelMemory | None = None
+    engine: str = ""
+
+
+class ProposalApproved(Fact):
+    """The setting may be sent."""
+
+    type: Literal["proposal_approved"] = "proposal_approved"
+    trial: int
+
+
+class ProposalRejected(Fact):
+    """The setting will not be sent; the model learns to stay away from it, and it counts neither as trial nor scrap."""
+
+    type: Literal["proposal_rejected"] = "proposal_rejected"
+    trial: int
+    reason: str
+
+
+class SettingSent(Fact):
+    """The setting is on its way; until it is answered nobody knows whether it reached the machine."""
+
+    type: Literal["setting_sent"] = "setting_sent"
+    trial: int
+
+
+class SettingAnswered(Fact):
+    """What the gate says came of sending a setting."""
+
+    type: Literal["setting_answered"] = "setting_answered"
+    trial: int
+    result: GateResult
+    text: str = ""
+    read_back: SettingMap | None = None
+
+
+class TrialStarted(Fact):
+    """The machine makes the part."""
+
+    type: Literal["trial_started"] = "trial_started"
+    trial: int
+
+
+class TrialInterrupted(Fact):
+    """The daemon or the adapter went away in between: the same trial is sent and run again."""
+
+    type: Literal["trial_interrupted"] = "trial_interrupted"
+    trial: int
+    reason: str
+
+
+class TrialDropped(Fact):
+    """The trial ends without an outcome and is left out of account."""
+
+    type: Literal["trial_dropped"] = "trial_dropped"
+    trial: int
+    reason: str
+
+
+class OutcomeTold(Fact):
+    """Whether the trial made a part; told again it corrects what was told before."""
+
+    type: Literal["outcome_told"] = "outcome_told"
+    trial: int
+    valid: bool
+    reason: str = ""
+    measurements: dict[str, float] = Field(default_factory=dict)
+    photo: str | None = None
+
+
+class DuelAsked(Fact):
+    """A question to the operators: is the left or the right part better?"""
+
+    type: Literal["duel_asked"] = "duel_asked"
+    duel: int
+    left: int
+    right: int
+    why: Literal["new", "repeat", "reduel"] = "new"
+
+
+class DuelClosed(Fact):
+    """The question needs no answer any more."""
+
+    type: Literal["duel_closed"] = "duel_closed"
+    duel: int
+    reason: str
+
+
+class JudgmentGiven(Fact):
+    """An operator's answer; without a winner it is "can't tell"."""
+
+    type: Literal["judgment_given"] = "judgment_given"
+    judgment: int
+    duel: int
+    winner: int | None
+    operator: str
+    took_s: float | None = None
+
+
+class JudgmentRetracted(Fact):
+    """The answer is taken back and counts no more."""
+
+    type: Literal["judgment_retracted"] = "judgment_retracted"
+    judgment: int
+    reason: str = ""
+
+
+class TrialExcluded(Fact):
+    """A trial and everything said about it is left out of account."""
+
+    type: Literal["trial_excluded"] = "trial_excluded"
+    trial: int
+    reason: str
+
+
+class RepeatWanted(Fact):
+    """Somebody wants a part made again at an old setting."""
+
+    type: Literal["repeat_wanted"] = "repeat_wanted"
+    trial: int
+
+
+class ReduelDue(Fact):
+    """The champion is to be judged again."""
+
+    type: Literal["reduel_due"] = "reduel_due"
+
+
+class LotChanged(Fact):
+    """The material is another one from now on."""
+
+    type: Literal["lot_changed"] = "lot_changed"
+    lot: str
+
+
+class HomeWanted(Fact):
+    """The machine is to return to its known-good setting."""
+
+    type: Literal["home_wanted"] = "home_wanted"
+    reason: str
+
+
+class HomeAnswered(Fact):
+    """What came of returning to the known-good setting."""
+
+    type: Literal["home_answered"] = "home_answered"
+    result: GateResult
+    text: str = ""
+    read_back: SettingMap | None = None
+
+
+Event = Annotated[
+    CampaignCreated
+    | TermsChanged
+    | CampaignStarted
+    | CampaignHeld
+    | CampaignResumed
+    | CampaignStopped
+    | CampaignAborted
+    | CampaignCompleted
+    | ProposalMade
+    | ProposalApproved
+    | ProposalRejected
+    | SettingSent
+    | SettingAnswered
+    | TrialStarted
+    | TrialInterrupted
+    | TrialDropped
+    | OutcomeTold
+    | DuelAsked
+    | DuelClosed
+    | JudgmentGiven
+    | JudgmentRetracted
+    | TrialExcluded
+    | RepeatWanted
+    | ReduelDue
+    | LotChanged
+    | HomeWanted
+    | HomeAnswered,
+    Field(discriminator="type"),
+]
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)

@@ -1,0 +1,257 @@
+"""From a state and an event to the next state; pure, and the only place where state comes from."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from tuner.campaign import events as e
+from tuner.campaign.state import Duel, Judgment, Machine, Mode, Stage, State, Trial
+
+
+class HistoryError(ValueError):
+    """Events that no campaign can have had: the journal is damaged or was written by another program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event with what the journal says about it."""
+
+    seq: int
+    at: datetime
+    actor: str
+    event: e.Event
+
+
+def fold(name: str, recorded: Iterable[Recorded], state: State | None = None) -> State | None:
+    """The state after all these events."""
+    for one in recorded:
+        state = evolve(name, state, one)
+    return state
+
+
+def evolve(name: str, state: State | None, one: Recorded) -> State:
+    """The state after one more event."""
+    if isinstance(one.event, e.CampaignCreated):
+        if state is not None:
+            raise HistoryError(f"event {one.seq}: the campaign {name} was created before")
+        return State(name, one.event.terms, Mode.IDLE, since=one.at, count=1, seq=one.seq)
+    if state is None:
+        raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
+    try:
+        changed = _RULES[type(one.event)](state, one.event, one)
+    except (IndexError, AttributeError) as error:
+        raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
+    return replace(changed, count=state.count + 1, seq=one.seq)
+
+
+def _to(state: State, mode: Mode, one: Recorded, reason: str = "") -> State:
+    return replace(state, mode=mode, since=one.at, reason=reason)
+
+
+def _trial(state: State, number: int, **changes: Any) -> State:
+    if not 1 <= number <= len(state.trials):
+        raise IndexError(number)
+    trials = list(state.trials)
+    trials[number - 1] = replace(trials[number - 1], **changes)
+    return replace(state, trials=tuple(trials))
+
+
+def _duel(state: State, number: int, **changes: Any) -> State:
+    if not 1 <= number <= len(state.duels):
+        raise IndexError(number)
+    duels = list(state.duels)
+    duels[number - 1] = replace(duels[number - 1], **changes)
+    return replace(state, duels=tuple(duels))
+
+
+def _home(state: State, reason: str) -> State:
+    """Want the machine home, unless it is known to be there or was never moved."""
+    machine = state.machine
+    if machine.home or machine.requested is None:
+        return state
+    return replace(state, machine=replace(machine, home_wanted=reason, home_failed=None))
+
+
+def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
+    home = state.machine.home and state.terms.known_good == event.terms.known_good
+    return replace(state, terms=event.terms, machine=replace(state.machine, home=home))
+
+
+def _started(state: State, event: e.CampaignStarted, one: Recorded) -> State:
+    return replace(_to(state, Mode.EXECUTE, one), fault=None)
+
+
+def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
+    state = _to(state, Mode.HELD, one, event.reason)
+    if not event.fault:
+        return state
+    state = replace(state, fault=state.fault or event.reason)  # the first fault is the one that explains the others
+    return _home(state, event.reason)
+
+
+def _resumed(state: State, event: e.CampaignResumed, one: Recorded) -> State:
+    return replace(_to(state, Mode.EXECUTE, one), fault=None)
+
+
+def _stopped(state: State, event: e.CampaignStopped, one: Recorded) -> State:
+    return _home(_to(state, Mode.STOPPED, one, event.reason), "tuning was stopped")
+
+
+def _aborted(state: State, event: e.CampaignAborted, one: Recorded) -> State:
+    state = _to(state, Mode.ABORTED, one, event.reason)
+    return replace(state, machine=replace(state.machine, verified=False, home=False, home_wanted=None))
+
+
+def _completed(state: State, event: e.CampaignCompleted, one: Recorded) -> State:
+    return _home(_to(state, Mode.COMPLETE, one, event.reason), event.reason)
+
+
+def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
+    if event.trial != len(state.trials) + 1:
+        raise IndexError(event.trial)
+    trial = Trial(
+        number=event.trial,
+        tag=event.tag,
+        setting=event.setting,
+        source=event.source,
+        kind=event.kind,
+        champion=event.champion,
+        reason=event.reason,
+        better=event.better,
+        expected_valid=event.valid,
+        distance=event.distance,
+        proposed_at=one.at,
+        lot=state.lot,
+    )
+    return replace(
+        state,
+        trials=(*state.trials, trial),
+        memory=event.model or state.memory,
+        repeat=None if event.source == "repeat" else state.repeat,
+    )
+
+
+def _sent(state: State, event: e.SettingSent, one: Recorded) -> State:
+    state = _trial(state, event.trial, stage=Stage.SENT)
+    machine = Machine(requested=state.trials[event.trial - 1].setting, read_back=state.machine.read_back)
+    return replace(state, machine=machine)
+
+
+def _answered(state: State, event: e.SettingAnswered, one: Recorded) -> State:
+    applied = event.result == "applied"
+    state = _trial(state, event.trial, stage=Stage.APPLIED if applied else Stage.APPROVED)
+    read_back = event.read_back if event.read_back is not None else state.machine.read_back
+    verified = applied and not state.terms.policy.dry_run  # a dry run sends nothing that could have arrived
+    return replace(state, machine=replace(state.machine, read_back=read_back, verified=verified))
+
+
+def _began(state: State, event: e.TrialStarted, one: Recorded) -> State:
+    return _trial(state, event.trial, stage=Stage.RUNNING, started_at=one.at)
+
+
+def _interrupted(state: State, event: e.TrialInterrupted, one: Recorded) -> State:
+    state = _trial(state, event.trial, stage=Stage.APPROVED)
+    return replace(state, machine=replace(state.machine, verified=False))
+
+
+def _outcome(state: State, event: e.OutcomeTold, one: Recorded) -> State:
+    known = state.trials[event.trial - 1]
+    return _trial(
+        state,
+        event.trial,
+        stage=Stage.DONE,
+        ended_at=known.ended_at or one.at,
+        valid=event.valid,
+        outcome_reason=event.reason,
+        measurements=event.measurements or known.measurements,
+        photo=event.photo or known.photo,
+    )
+
+
+def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
+    if event.duel != len(state.duels) + 1:
+        raise IndexError(event.duel)
+    duel = Duel(event.duel, event.left, event.right, event.why, one.at)
+    return replace(state, duels=(*state.duels, duel), reduel=state.reduel and event.why != "reduel")
+
+
+def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
+    if event.judgment != len(state.judgments) + 1:
+        raise IndexError(event.judgment)
+    state = _duel(state, event.duel, judgment=event.judgment)
+    duel = state.duels[event.duel - 1]
+    judgment = Judgment(
+        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s
+    )
+    return replace(state, judgments=(*state.judgments, judgment))
+
+
+def _retracted(state: State, event: e.JudgmentRetracted, one: Recorded) -> State:
+    if not 1 <= event.judgment <= len(state.judgments):
+        raise IndexError(event.judgment)
+    judgments = list(state.judgments)
+    judgments[event.judgment - 1] = replace(judgments[event.judgment - 1], retracted=event.reason or "taken back")
+    return replace(state, judgments=tuple(judgments))
+
+
+def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
+    return replace(state, machine=replace(state.machine, home_wanted=event.reason, home=False, home_failed=None))
+
+
+def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
+    applied = event.result == "applied"
+    machine = Machine(
+        requested=state.terms.known_good,
+        read_back=event.read_back if event.read_back is not None else state.machine.read_back,
+        verified=applied,
+        home=applied,
+        home_failed=None if applied else event.text,
+    )
+    return replace(state, machine=machine)
+
+
+_RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
+    e.TermsChanged: _terms_changed,
+    e.CampaignStarted: _started,
+    e.CampaignHeld: _held,
+    e.CampaignResumed: _resumed,
+    e.CampaignStopped: _stopped,
+    e.CampaignAborted: _aborted,
+    e.CampaignCompleted: _completed,
+    e.ProposalMade: _proposed,
+    e.ProposalApproved: lambda s, ev, one: _trial(s, ev.trial, stage=Stage.APPROVED),
+    e.ProposalRejected: lambda s, ev, one: _trial(
+        s, ev.trial, stage=Stage.REJECTED, outcome_reason=ev.reason, ended_at=one.at
+    ),
+    e.SettingSent: _sent,
+    e.SettingAnswered: _answered,
+    e.TrialStarted: _began,
+    e.TrialInterrupted: _interrupted,
+    e.TrialDropped: lambda s, ev, one: _trial(
+        s, ev.trial, stage=Stage.DROPPED, outcome_reason=ev.reason, ended_at=one.at
+    ),
+    e.OutcomeTold: _outcome,
+    e.DuelAsked: _asked,
+    e.DuelClosed: lambda s, ev, one: _duel(s, ev.duel, closed=ev.reason),
+    e.JudgmentGiven: _judged,
+    e.JudgmentRetracted: _retracted,
+    e.TrialExcluded: lambda s, ev, one: _trial(s, ev.trial, excluded=ev.reason),
+    e.RepeatWanted: lambda s, ev, one: replace(s, repeat=ev.trial),
+    e.ReduelDue: lambda s, ev, one: replace(s, reduel=True),
+    e.LotChanged: lambda s, ev, one: replace(s, lot=ev.lot),
+    e.HomeWanted: _home_wanted,
+    e.HomeAnswered: _home_answered,
+}
+
+
+def parsed(seq: int, at: str, actor: str, body: str) -> Recorded:
+    """An event from its row of the journal.
+
+    Raises:
+        HistoryError: The body is no event of this version.
+    """
+    try:
+        return Recorded(seq, datetime.fromisoformat(at), actor, e.EVENT.validate_json(body))
+    except ValueError as error:
+        raise HistoryError(f"event {seq} cannot be read: {error}") from error

@@ -1,0 +1,60 @@
+"""What may happen next: the states after every possible answer, so that their proposals can be computed beforehand."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from tuner.campaign import events as e
+from tuner.campaign.decide import automatic
+from tuner.campaign.effects import proposal_due
+from tuner.campaign.evolve import Recorded, evolve
+from tuner.campaign.state import Duel, Stage, State
+
+_MOST_AUTOMATIC = 10
+
+
+def futures(state: State, now: datetime, operators: tuple[str, ...]) -> Iterator[State]:
+    """States in which a proposal is due, after answers that may come; the likely ones first.
+
+    Args:
+        state: The campaign now.
+        now: The time.
+        operators: Who may answer, the likeliest first.
+    """
+    yield from _deeper(state, now, operators, depth=2)
+
+
+def _deeper(state: State, now: datetime, operators: tuple[str, ...], depth: int) -> Iterator[State]:
+    if depth == 0:
+        return
+    duel, trial = state.duel, state.trial
+    events: list[e.Event] = []
+    if duel is not None and trial is None:
+        events = [answer for who in operators for answer in _answers(state, duel, who)]
+    elif trial is not None and trial.stage in (Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING):
+        events = [
+            e.OutcomeTold(trial=trial.number, valid=True),
+            e.OutcomeTold(trial=trial.number, valid=False, reason="speculation"),
+        ]
+    for event in events:
+        after = _after(state, event, now)
+        if proposal_due(after):
+            yield after
+        else:
+            yield from _deeper(after, now, operators, depth - 1)
+
+
+def _answers(state: State, duel: Duel, operator: str) -> list[e.Event]:
+    number = len(state.judgments) + 1
+    new = max(duel.left, duel.right)
+    winners = (min(duel.left, duel.right), new, None)  # most new parts do not win
+    return [e.JudgmentGiven(judgment=number, duel=duel.number, winner=w, operator=operator) for w in winners]
+
+
+def _after(state: State, event: e.Event, now: datetime) -> State:
+    state = evolve(state.name, state, Recorded(state.seq, now, "speculation", event))
+    for _ in range(_MOST_AUTOMATIC):
+        following = automatic(state, now)
+        if following is None:
+            break
+        state = evolve(state.name, state, Recorded(state.seq, now, "speculation", following))
+    return state

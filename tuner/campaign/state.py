@@ -1,0 +1,247 @@
+"""A campaign's state: what the fold of its events knows, as frozen data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal
+
+from tuner.campaign.events import ModelMemory, SettingMap, Source
+from tuner.campaign.terms import Terms
+from tuner.core.ledger import Judgment as CoreJudgment
+from tuner.core.ledger import crown
+
+
+class Mode(StrEnum):
+    """The state word, PackML's where it fits."""
+
+    IDLE = "Idle"
+    EXECUTE = "Execute"
+    HELD = "Held"
+    STOPPED = "Stopped"
+    ABORTED = "Aborted"
+    COMPLETE = "Complete"
+
+
+class Stage(StrEnum):
+    """How far a trial has come on its road."""
+
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    SENT = "sent"
+    APPLIED = "applied"
+    RUNNING = "running"
+    DONE = "done"
+    REJECTED = "rejected"
+    DROPPED = "dropped"
+
+
+NO_MEMORY = ModelMemory()
+OPEN_STAGES = frozenset({Stage.PROPOSED, Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING})
+MOVED_STAGES = frozenset({Stage.SENT, Stage.APPLIED, Stage.RUNNING})
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting that was proposed, and what became of it."""
+
+    number: int
+    tag: str
+    setting: SettingMap
+    source: Source
+    kind: str
+    champion: int | None
+    reason: str
+    better: float | None
+    expected_valid: float | None
+    distance: float | None
+    proposed_at: datetime
+    lot: str
+    stage: Stage = Stage.PROPOSED
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    valid: bool | None = None
+    outcome_reason: str = ""
+    measurements: Mapping[str, float] = field(default_factory=dict)
+    photo: str | None = None
+    excluded: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it is still on its road."""
+        return self.stage in OPEN_STAGES
+
+    @property
+    def usable(self) -> bool:
+        """Whether it made a part that may be judged."""
+        return self.stage is Stage.DONE and self.valid is True and self.excluded is None
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A question to the operators; open until it is judged or closed."""
+
+    number: int
+    left: int
+    right: int
+    why: Literal["new", "repeat", "reduel"]
+    asked_at: datetime
+    judgment: int | None = None
+    closed: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether an answer is awaited."""
+        return self.judgment is None and self.closed is None
+
+    @property
+    def pair(self) -> frozenset[int]:
+        """The two trials, whichever side they are on."""
+        return frozenset((self.left, self.right))
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """An operator's answer; a tie has no winner."""
+
+    number: int
+    duel: int
+    left: int
+    right: int
+    winner: int | None
+    operator: str
+    at: datetime
+    took_s: float | None
+    retracted: str | None = None
+
+    @property
+    def pair(self) -> frozenset[int]:
+        """The two trials, whichever won."""
+        return frozenset((self.left, self.right))
+
+    @property
+    def loser(self) -> int | None:
+        """The other one."""
+        if self.winner is None:
+            return None
+        return self.right if self.winner == self.left else self.left
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is known about the machine's setting.
+
+    Attributes:
+        requested: The setting sent last.
+        read_back: The setting the machine said it has, when it was asked last.
+        verified: Whether the two agree; a setting that may or may not have arrived is not verified.
+        home: Whether it is at the known-good setting, verified.
+        home_wanted: Why it is to return there, if it is.
+        home_failed: Why it could not.
+    """
+
+    requested: SettingMap | None = None
+    read_back: SettingMap | None = None
+    verified: bool = False
+    home: bool = False
+    home_wanted: str | None = None
+    home_failed: str | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """One campaign.
+
+    Attributes:
+        name: Its name.
+        terms: Its terms.
+        mode: The state word.
+        since: When it came to this mode.
+        reason: Why it is held, stopped, aborted or complete.
+        fault: The first fault since it last ran.
+        count: How many events have made this state.
+        seq: The journal's number of the last of them.
+        lot: The material.
+        trials: In their order; the n-th has number n.
+        duels: Likewise.
+        judgments: Likewise.
+        memory: What the optimiser carries from proposal to proposal.
+        repeat: The trial whose setting somebody wants made again.
+        reduel: Whether the champion is to be judged again.
+    """
+
+    name: str
+    terms: Terms
+    mode: Mode
+    since: datetime
+    reason: str = ""
+    fault: str | None = None
+    count: int = 0
+    seq: int = 0
+    lot: str = ""
+    trials: tuple[Trial, ...] = ()
+    duels: tuple[Duel, ...] = ()
+    judgments: tuple[Judgment, ...] = ()
+    machine: Machine = Machine()
+    memory: ModelMemory = NO_MEMORY
+    repeat: int | None = None
+    reduel: bool = False
+
+    @property
+    def trial(self) -> Trial | None:
+        """The trial on its road, if there is one."""
+        return self.trials[-1] if self.trials and self.trials[-1].open else None
+
+    @property
+    def duel(self) -> Duel | None:
+        """The question that is open, if there is one."""
+        return self.duels[-1] if self.duels and self.duels[-1].open else None
+
+    @cached_property
+    def active(self) -> tuple[Judgment, ...]:
+        """The judgments that count."""
+        return tuple(
+            j
+            for j in self.judgments
+            if j.retracted is None and self.trials[j.left - 1].usable and self.trials[j.right - 1].usable
+        )
+
+    @cached_property
+    def crowned(self) -> tuple[int | None, int | None]:
+        """The champion, and the number of the judgment that made it one.
+
+        Where the judges' answers are doubted, the champion is the trial that the model believed best.
+        """
+        judged = [_core(j) for j in self.active]
+        champion, crowning = crown([t.number for t in self.trials if t.usable], judged)
+        leader = self.memory.leader
+        if leader is not None and leader <= len(self.trials) and self.trials[leader - 1].usable:
+            champion = leader
+        return champion, None if crowning is None else crowning.judgment_id
+
+    @property
+    def champion(self) -> int | None:
+        """The best trial so far."""
+        return self.crowned[0]
+
+    @property
+    def spent(self) -> int:
+        """How many trials of the budget are used: those run or on their road."""
+        return sum(t.stage not in (Stage.REJECTED, Stage.DROPPED) for t in self.trials)
+
+    @property
+    def scrap(self) -> int:
+        """How many trials made no part."""
+        return sum(t.stage is Stage.DONE and t.valid is False for t in self.trials)
+
+
+def _core(judgment: Judgment) -> CoreJudgment:
+    winner = judgment.left if judgment.winner is None else judgment.winner
+    loser = judgment.right if judgment.loser is None else judgment.loser
+    return CoreJudgment(judgment.number, winner, loser, judgment.winner is None, judgment.operator)
+
+
+def other_of(pair: Sequence[int], trial: int) -> int:
+    """The other trial of a duel."""
+    return pair[1] if pair[0] == trial else pair[0]

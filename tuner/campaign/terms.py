@@ -1,0 +1,73 @@
+"""The terms of a campaign: its configuration as it was when an event recorded it, independent of installed adapters."""
+
+from typing import Any
+
+from pydantic import Field
+
+from tuner.config.campaign import AdapterDeadlines, Budget, Campaign, Policy
+from tuner.config.parameters import Choice, Parameter
+from tuner.config.section import Section
+
+# what may change in a campaign under way; everything else is what its trials mean
+CHANGEABLE_OF_PARAMETER = frozenset({"start", "unit", "step_limit", "rate_limit", "tolerance", "order"})
+
+
+class AdapterTerms(Section):
+    """Which adapter, and its settings as plain data: a journal can be read where the adapter is not installed."""
+
+    name: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    deadlines: AdapterDeadlines = Field(default_factory=AdapterDeadlines)
+
+
+class Terms(Section):
+    """What a campaign is about."""
+
+    machine: str
+    seed: int
+    budget: Budget
+    policy: Policy
+    adapter: AdapterTerms
+    parameters: tuple[Parameter, ...]
+    constraints: tuple[str, ...] = ()
+
+    @property
+    def known_good(self) -> dict[str, float | int | str]:
+        """The setting the machine is known to work at."""
+        return {parameter.name: parameter.start for parameter in self.parameters}
+
+    @classmethod
+    def of(cls, campaign: Campaign) -> "Terms":
+        """Take the terms from a configuration."""
+        return cls(
+            machine=campaign.machine,
+            seed=campaign.seed,
+            budget=campaign.budget,
+            policy=campaign.policy,
+            adapter=AdapterTerms(
+                name=campaign.adapter.name,
+                settings=campaign.adapter.settings.model_dump(mode="json"),
+                deadlines=campaign.adapter.deadlines,
+            ),
+            parameters=campaign.parameters,
+            constraints=tuple(constraint.text for constraint in campaign.constraints),
+        )
+
+    def space_json(self) -> dict[str, Any]:
+        """The search space as plain data, the form that `tuner.compute.tasks` reads."""
+        return {"parameters": [_of_space(p) for p in self.parameters], "constraints": list(self.constraints)}
+
+    def fixed(self) -> dict[str, Any]:
+        """What must stay as it is while the campaign lives."""
+        parameters = [p.model_dump(mode="json", exclude=set(CHANGEABLE_OF_PARAMETER)) for p in self.parameters]
+        return {"machine": self.machine, "seed": self.seed, "parameters": parameters, "constraints": self.constraints}
+
+
+def _of_space(parameter: Parameter) -> dict[str, Any]:
+    data: dict[str, Any] = {"kind": parameter.kind, "name": parameter.name, "unit": parameter.unit}
+    if isinstance(parameter, Choice):
+        return {**data, "choices": list(parameter.choices)}
+    data |= {"low": parameter.low, "high": parameter.high}
+    if parameter.kind == "stepped":
+        return {**data, "step": parameter.step}
+    return {**data, "log": parameter.log}
