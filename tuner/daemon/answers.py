@@ -1,0 +1,258 @@
+"""What each operation answers: commands go to the engine, the rest is read from states, the journal and the model."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from tuner.adapter import AdapterError
+from tuner.campaign import commands as c
+from tuner.campaign.decide import Actor, Refusal
+from tuner.campaign.evolve import parsed
+from tuner.campaign.model_input import model_input, operator_names
+from tuner.campaign.state import State
+from tuner.campaign.terms import Terms
+from tuner.compute.backend import Backend, ComputeError
+from tuner.config import parse_config
+from tuner.daemon import gate
+from tuner.daemon.api import Answerer
+from tuner.daemon.archive import Archive
+from tuner.daemon.engine import Engine, RequestKey, Result
+from tuner.daemon.machine import Machine
+from tuner.daemon.times import text_of
+from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
+from tuner.errors import ConfigError
+from tuner.wire import messages as m
+from tuner.wire.ops import OPS
+
+COMPUTE_DEADLINE_S = 60.0
+
+
+class Answers(Answerer):
+    """Answers requests.
+
+    Args:
+        engine: Owns the campaigns.
+        archive: The journal.
+        compute: For what only the model knows.
+        machine_of: The machine of a campaign, if it has been used.
+        clock: The wall clock.
+        facts: What `status` and `hello` tell about the daemon.
+        stop: Called when somebody asks the daemon to end.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        archive: Archive,
+        compute: Backend,
+        machine_of: Callable[[str], Machine | None],
+        clock: Callable[[], datetime],
+        facts: "Facts",
+        stop: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._archive = archive
+        self._compute = compute
+        self._machine_of = machine_of
+        self._clock = clock
+        self._facts = facts
+        self._stop = stop
+
+    async def __call__(
+        self, request: m.Request, body: BaseModel, actor: object, digest: str
+    ) -> tuple[m.Status, BaseModel]:
+        """Status and body of the answer."""
+        who = cast("Actor", actor)
+        key = RequestKey(request.id, digest)
+        if isinstance(body, m.CreateBody):
+            name, terms = await asyncio.to_thread(_terms, body.config)
+            result = await self._engine.post(name, c.Create(terms=terms), who, request=key)
+            return _answered(result)
+        if OPS[request.op].command:
+            result = await self._engine.post(request.campaign or "", cast("Any", body), who, request=key)
+            return _answered(result)
+        if request.op == "daemon.stop":
+            self._stop(f"{who.name} asked for it")
+            return "accepted", m.Nothing()
+        if request.campaign is None:
+            return "done", self._about_daemon(request.op, body, who)
+        state = await self._engine.find(request.campaign)
+        if state is None:
+            raise Refusal("not_found", f"there is no campaign {request.campaign!r}")
+        return "done", await self._about_campaign(request.op, body, state)
+
+    def _about_daemon(self, op: str, body: BaseModel, actor: Actor) -> BaseModel:
+        now = self._clock()
+        if isinstance(body, m.Hello):
+            common = set(body.versions) & {m.VERSION}
+            if not common:
+                raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol only")
+            allowed = sorted(name for name, one in OPS.items() if actor.role in one.roles)
+            return m.Welcome(
+                version=max(common),
+                tuner=self._facts.version,
+                you=actor.name,
+                role=cast("m.Role", actor.role),
+                ops=allowed,
+                events=self._facts.events,
+            )
+        if op == "ping":
+            return m.Pong(now=text_of(now))
+        states = [self._engine.states[name] for name in sorted(self._engine.states)]
+        return m.StatusBody(
+            tuner=self._facts.version,
+            pid=os.getpid(),
+            started_at=text_of(self._facts.started_at),
+            now=text_of(now),
+            seq=self._engine.seq,
+            state_directory=str(self._facts.state_directory),
+            campaigns=[campaign_line(state, now) for state in states],
+            compute=_stats(self._compute),
+        )
+
+    async def _about_campaign(self, op: str, body: BaseModel, state: State) -> BaseModel:
+        if op == "snapshot":
+            return campaign_view(state, self._clock())
+        if op == "config":
+            return m.ConfigBody(terms=state.terms.model_dump(mode="json"))
+        if op == "champion":
+            return _champion(state)
+        if isinstance(body, m.HistoryBody):
+            return await self._history(state, body)
+        if isinstance(body, m.TrialsBody):
+            return _trials(state, body)
+        if isinstance(body, m.PlanBody):
+            return await self._plan(state, body)
+        return await self._of_model(op, state)
+
+    async def _history(self, state: State, body: m.HistoryBody) -> m.HistoryPage:
+        last = min(state.count, (body.before or state.count + 1) - 1)
+        first = max(1, last - body.limit + 1)
+        rows = await self._archive.call(lambda store: store.part(state.name, first, last - first + 1))
+        events = [
+            event_message(state.name, parsed(row.seq, row.at, row.actor, row.body), n)
+            for n, row in enumerate(rows, first)
+        ]
+        return m.HistoryPage(events=events[::-1], more=first > 1)
+
+    async def _plan(self, state: State, body: m.PlanBody) -> m.PlanView:
+        setting = body.setting if body.setting is not None else state.trial.setting if state.trial else None
+        if setting is None:
+            raise Refusal("not_found", "no setting waits to be sent")
+        machine = self._machine_of(state.name)
+        have = state.machine.read_back
+        try:
+            if machine is not None and state.trial is not None and not state.trial.started_at:
+                have = await machine.read_back()
+            moves = gate.plan(state.terms, have or state.terms.known_good, setting)
+        except gate.GateRefusal as refusal:
+            raise Refusal("gate", f"this setting would be refused: {refusal}") from refusal
+        except AdapterError as error:
+            raise Refusal("not_ready", f"the machine does not answer: {error}") from error
+        return m.PlanView(
+            steps=[move.setting for move in moves],
+            seconds=sum(move.wait_s for move in moves[:-1]),
+            texts=_told(state, have or state.terms.known_good, moves),
+        )
+
+    async def _of_model(self, op: str, state: State) -> BaseModel:
+        task = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}[op]
+        try:
+            found = await self._compute.submit(task, model_input(state)).result(COMPUTE_DEADLINE_S)
+        except ComputeError as error:
+            raise Refusal("not_ready", f"the model has no answer now: {error}") from error
+        if task == "recommend":
+            return _recommendation(state, found)
+        if task == "slices":
+            return m.Slices(champion=found["champion_id"], mass=found["mass"], slices=found["slices"])
+        names = operator_names(state)
+        return m.Explanation(
+            trial=trial_view(state.trials[-1]) if state.trials else None,
+            importance=found["importance"],
+            outlook=found["outlook"],
+            contradictions=[
+                {"trials": one["trials"], "judgment": state.active[one["judgment"] - 1].number}
+                for one in found["contradictions"]
+            ],
+            operators={names[int(one["operator"].split()[-1]) - 1]: one["noise"] for one in found["operators"]},
+        )
+
+
+class Facts(BaseModel):
+    """What does not change while the daemon runs."""
+
+    version: str
+    started_at: datetime
+    state_directory: Path
+    events: str
+
+
+def _answered(result: Result) -> tuple[m.Status, BaseModel]:
+    if result.status != "done":
+        raise Refusal(result.code, result.text)
+    return "done", m.EventsAfter(n=result.n)
+
+
+def _terms(text: str) -> tuple[str, Terms]:
+    try:
+        config = parse_config(text, "config")
+    except ConfigError as error:
+        raise Refusal("config", str(error)) from error
+    if len(config.campaigns) != 1:
+        raise Refusal("config", "give a configuration with exactly one table [[campaign]]")
+    return config.campaigns[0].name, Terms.of(config.campaigns[0])
+
+
+def _stats(compute: Backend) -> dict[str, Any]:
+    stats = compute.stats()
+    return {name: getattr(stats, name) for name in stats.__dataclass_fields__}
+
+
+def _champion(state: State) -> m.ChampionBody:
+    number = state.champion
+    if number is None:
+        return m.ChampionBody(champion=None, judgments=[])
+    duels = [judgment_view(judgment) for judgment in state.judgments if number in judgment.pair]
+    return m.ChampionBody(champion=trial_view(state.trials[number - 1]), judgments=duels[::-1])
+
+
+def _trials(state: State, body: m.TrialsBody) -> m.TrialsPage:
+    last = min(len(state.trials), (body.before or len(state.trials) + 1) - 1)
+    first = max(1, last - body.limit + 1)
+    trials = state.trials[first - 1 : last]
+    shown = {trial.number for trial in trials}
+    judgments = [judgment_view(j) for j in state.judgments if max(j.left, j.right) in shown]
+    return m.TrialsPage(trials=[trial_view(trial) for trial in trials[::-1]], judgments=judgments[::-1], more=first > 1)
+
+
+def _recommendation(state: State, found: dict[str, Any] | None) -> m.Recommendation:
+    if found is None:
+        return m.Recommendation(setting=None, champion=None, same_as_champion=False, better=None, valid=None)
+    champion = state.trials[found["champion_id"] - 1]
+    return m.Recommendation(
+        setting=found["setting"],
+        champion=trial_view(champion),
+        same_as_champion=found["setting"] == champion.setting,
+        better=found["better"],
+        valid=found["valid"],
+    )
+
+
+def _told(state: State, have: dict[str, Any], moves: list[gate.Move]) -> list[str]:
+    """Each move in words: what changes, from what to what."""
+    units = {parameter.name: parameter.unit for parameter in state.terms.parameters}
+    texts = []
+    for move in moves:
+        changed = [
+            f"{name} {have.get(name)} → {value} {units[name]}".rstrip()
+            for name, value in move.setting.items()
+            if have.get(name) != value
+        ]
+        texts.append(", ".join(changed) + (f", then wait {move.wait_s:g} s" if move.wait_s else ""))
+        have = move.setting
+    return texts

@@ -1,0 +1,92 @@
+"""The journal for the event loop: one thread owns it, and states are read from snapshots and the events after them."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from tuner.campaign.evolve import evolve, parsed
+from tuner.campaign.state import State
+from tuner.journal.records import NewRow, Reply, Row
+from tuner.journal.store import Store
+
+T = TypeVar("T")
+STATE: TypeAdapter[State] = TypeAdapter(State)
+INDEX = "~index"  # no campaign can have this name
+FILE_NAME = "journal.sqlite"
+
+
+class Archive:
+    """Owns the thread that owns the journal."""
+
+    def __init__(self, store: Store, thread: ThreadPoolExecutor) -> None:
+        self._store = store
+        self._thread = thread
+
+    @classmethod
+    async def open(cls, state_directory: Path) -> Self:
+        """Open the journal in its own thread."""
+        thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        try:
+            store = await asyncio.get_running_loop().run_in_executor(
+                thread, lambda: Store.open(state_directory / FILE_NAME)
+            )
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+        return cls(store, thread)
+
+    async def call(self, function: Callable[[Store], T]) -> T:
+        """Do something with the journal in its thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: function(self._store))
+
+    async def append(self, rows: Sequence[NewRow], replies: Sequence[Reply]) -> list[Row]:
+        """Store events and replies; when this returns they survive a power cut."""
+        return await self.call(lambda store: store.append(rows, replies))
+
+    async def replies(self, ids: Sequence[str]) -> dict[str, Reply]:
+        """What was answered to these requests before."""
+        if not ids:
+            return {}
+        found = await self.call(lambda store: [store.reply(one) for one in ids])
+        return {reply.request_id: reply for reply in found if reply is not None}
+
+    async def close(self) -> None:
+        """Close the journal in good order."""
+        await self.call(lambda store: store.close())
+        self._thread.shutdown()
+
+
+def load_state(store: Store, name: str) -> State | None:
+    """The state of a campaign: the last good snapshot and the events after it."""
+    state, after = None, 0
+    snapshot = store.snapshot(name)
+    if snapshot is not None:
+        try:
+            state, after = STATE.validate_json(snapshot.state), snapshot.seq
+        except ValidationError:
+            state, after = None, 0  # of another version: the events tell everything
+    for row in store.rows(campaign=name, after=after):
+        state = evolve(name, state, parsed(row.seq, row.at, row.actor, row.body))
+    return state
+
+
+def save_state(store: Store, state: State) -> None:
+    """Keep a snapshot of a state."""
+    store.save_snapshot(state.name, state.seq, STATE.dump_json(state).decode())
+
+
+def load_index(store: Store) -> dict[str, int]:
+    """Campaigns that were over when they had this last event: they need not be read at the start."""
+    snapshot = store.snapshot(INDEX)
+    return {} if snapshot is None else {str(name): int(seq) for name, seq in json.loads(snapshot.state).items()}
+
+
+def save_index(store: Store, ended: dict[str, int]) -> None:
+    """Keep the list of campaigns that are over."""
+    if store.head[0]:
+        store.save_snapshot(INDEX, store.head[0], json.dumps(ended))

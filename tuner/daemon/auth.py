@@ -1,0 +1,89 @@
+"""Who a client is and what it may do: by the key of its connection, for every single request."""
+
+from typing import Any
+
+import zmq
+import zmq.asyncio
+from zmq.auth.asyncio import AsyncioAuthenticator
+
+from tuner.campaign.decide import Actor, Refusal
+from tuner.wire.keys import KeyRing
+from tuner.wire.messages import Request, Role
+from tuner.wire.ops import OPS, Op
+
+DOMAIN = "tuner"
+
+
+class Doorman:
+    """Lets only known keys connect, and knows what each may do.
+
+    Args:
+        keys: The key ring, if there is an encrypted socket.
+        local_role: What clients of the local socket may do; the rights of its file decide who they are.
+    """
+
+    def __init__(self, keys: KeyRing | None, local_role: Role) -> None:
+        self._keys = keys
+        self._local_role: Role = local_role
+        self._authenticator: AsyncioAuthenticator | None = None
+
+    def start(self, context: zmq.asyncio.Context) -> None:
+        """Begin to answer libzmq's question whether a key may connect; without that any key could."""
+        if self._keys is None:
+            return
+        self._authenticator = AsyncioAuthenticator(context)
+        self._authenticator.start()
+        self._authenticator.configure_curve_callback(domain=DOMAIN, credentials_provider=self)
+
+    def stop(self) -> None:
+        """Answer no more."""
+        if self._authenticator is not None:
+            self._authenticator.stop()
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Whether a key may connect; called by pyzmq's authenticator."""
+        if self._keys is None:
+            return False
+        self._keys.reload_if_changed()
+        return self._keys.role_of(key) is not None
+
+    def secure(self, socket: zmq.Socket[Any]) -> None:
+        """Make a socket speak CURVE and ask us about every client."""
+        if self._keys is None:
+            raise ValueError("there are no keys")
+        socket.curve_server = True
+        socket.curve_publickey = self._keys.server.public.encode("ascii")
+        socket.curve_secretkey = self._keys.server.secret.get_secret_value().encode("ascii")
+        socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
+        socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+
+    def identify(self, frame: zmq.Frame, *, secure: bool) -> tuple[str, Role]:
+        """Name and role of a request's sender.
+
+        Raises:
+            Refusal: Its key is not known any more; taking a key away does not end its connections.
+        """
+        if not secure:
+            return "local", self._local_role
+        if self._keys is None:
+            raise Refusal("denied", "no keys are known")
+        self._keys.reload_if_changed()
+        found = self._keys.role_of(str(frame.get("User-Id")))
+        if found is None:
+            raise Refusal("denied", "this key is not accepted any more")
+        return found
+
+
+def authorised(request: Request, name: str, role: Role) -> tuple[Op, Actor]:
+    """The operation and its actor.
+
+    Raises:
+        Refusal: There is no such operation, or the role does not allow it.
+    """
+    op = OPS.get(request.op)
+    if op is None:
+        raise Refusal("unknown_op", f"there is no operation {request.op!r}; `hello` tells which there are")
+    if role not in op.roles:
+        allowed = " or ".join(sorted(op.roles))
+        raise Refusal("denied", f"{request.op} is for the role {allowed}; {name} is {role}")
+    return op, Actor(request.actor or name, role)

@@ -1,0 +1,319 @@
+"""The one owner of all campaigns' states: takes commands from a queue, journals what they do, then acknowledges."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tuner.campaign import commands as c
+from tuner.campaign.decide import ENDED, Actor, Refusal, automatic, decide
+from tuner.campaign.effects import Effect, wanted
+from tuner.campaign.evolve import Recorded, evolve
+from tuner.campaign.state import MOVED_STAGES, Mode, State
+from tuner.campaign.terms import Terms
+from tuner.daemon.archive import Archive, load_index, load_state, save_index, save_state
+from tuner.daemon.times import text_of
+from tuner.journal.chain import canonical
+from tuner.journal.errors import DiskFullError, JournalError
+from tuner.journal.records import NewRow, Reply
+
+SYSTEM = Actor("tuner", "engineer")
+BATCH = 64
+SNAPSHOT_EVERY = 200
+MOST_WAITING = 2000
+_TRY_AGAIN_S = 2.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is answered to a command."""
+
+    status: str
+    code: str = ""
+    text: str = ""
+    n: int = 0
+
+    def json(self) -> str:
+        """As it is kept beside the request's id."""
+        return json.dumps([self.status, self.code, self.text, self.n])
+
+    @classmethod
+    def from_json(cls, text: str) -> "Result":
+        """As it was kept."""
+        return cls(*json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """A client's name for its request, and a digest of what it asked for."""
+
+    id: str
+    digest: str
+
+
+@dataclass(slots=True, eq=False)
+class Posted:
+    """A command in the queue; the work that it is the result of, if it is, must still be wanted."""
+
+    campaign: str
+    command: c.Command
+    actor: Actor
+    request: RequestKey | None = None
+    effect: Effect | None = None
+    answered: "asyncio.Future[Result]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What a batch of commands will have done, if the journal takes it."""
+
+    states: dict[str, State] = field(default_factory=dict)
+    news: list[tuple[str, Recorded, State]] = field(default_factory=list)
+    rows: list[NewRow] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    results: list[tuple[Posted, Result]] = field(default_factory=list)
+
+
+class Engine:
+    """Campaigns by name.
+
+    Args:
+        archive: The journal.
+        clock: The wall clock.
+        publish: Called with each event once it is safe, and the state after it.
+        follow: Called with each changed state once it is safe, to begin or give up work.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        clock: Callable[[], datetime],
+        publish: Callable[[str, Recorded, State], None],
+        follow: Callable[[State], None],
+    ) -> None:
+        self._archive = archive
+        self._clock = clock
+        self._publish = publish
+        self._follow = follow
+        self._queue: asyncio.Queue[Posted] = asyncio.Queue()
+        self._seq = 0
+        self._kept: dict[str, int] = {}
+        self._ended: dict[str, int] = {}
+        self.states: dict[str, State] = {}
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event that is safe."""
+        return self._seq
+
+    async def load(self) -> None:
+        """Read the states of all campaigns that are not over."""
+        self._seq = (await self._archive.call(lambda store: store.head))[0]
+        self._ended = await self._archive.call(load_index)
+        rows = await self._archive.call(lambda store: store.campaigns())
+        names = [row.name for row in rows if self._ended.get(row.name) != row.last_seq]
+        for name in names:
+            state = await self._archive.call(lambda store, name=name: load_state(store, name))  # type: ignore[misc]
+            if state is None:
+                continue
+            if _over(state):
+                await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
+                self._ended[name] = state.seq
+            else:
+                self.states[name] = state
+        if names:
+            await self._archive.call(lambda store: save_index(store, self._ended))
+
+    async def find(self, name: str) -> State | None:
+        """A campaign's state; one that is over is read from the journal."""
+        if name not in self.states and name in self._ended:
+            return await self._archive.call(lambda store: load_state(store, name))
+        return self.states.get(name)
+
+    def names(self) -> list[str]:
+        """All campaigns, also those that are over and not in memory."""
+        return sorted({*self.states, *self._ended})
+
+    async def post(
+        self,
+        campaign: str,
+        command: c.Command,
+        actor: Actor = SYSTEM,
+        *,
+        request: RequestKey | None = None,
+        effect: Effect | None = None,
+    ) -> Result:
+        """Put a command into the queue and wait until what it does is safe."""
+        if request is not None and self._queue.qsize() >= MOST_WAITING:
+            return Result("failed", "busy", "too many requests are waiting; try again")
+        posted = Posted(campaign, command, actor, request, effect)
+        self._queue.put_nowait(posted)
+        return await posted.answered
+
+    async def run(self) -> None:
+        """Serve the queue for ever."""
+        while True:
+            batch = [await self._queue.get()]
+            while len(batch) < BATCH and not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            await self._process(batch)
+
+    async def _process(self, batch: list[Posted]) -> None:
+        await self._remember({posted.campaign for posted in batch})
+        known = await self._archive.replies([posted.request.id for posted in batch if posted.request])
+        draft = _Draft()
+        for posted in batch:
+            result = _earlier(posted, known, draft)
+            if result is None:
+                result = self._one(posted, draft)
+                if posted.request is not None and result.code != "id_reused":
+                    at = text_of(self._clock())
+                    draft.replies.append(Reply(posted.request.id, posted.request.digest, result.json(), at))
+            draft.results.append((posted, result))
+        try:
+            await self._archive.append(draft.rows, draft.replies)
+        except JournalError as error:
+            self._not_stored(draft, error)
+            return
+        self._stored(draft)
+        await self._keep(draft.states)
+
+    async def _remember(self, names: set[str]) -> None:
+        """Read campaigns that are over but spoken of."""
+        for name in names & self._ended.keys() - self.states.keys():
+            state = await self._archive.call(lambda store, name=name: load_state(store, name))  # type: ignore[misc]
+            if state is not None:
+                self.states[name] = state
+
+    def _one(self, posted: Posted, draft: _Draft) -> Result:
+        """Decide on one command; nothing is changed but the draft."""
+        name, now = posted.campaign, self._clock()
+        state = draft.states.get(name, self.states.get(name))
+        try:
+            self._check(posted, state, draft)
+            events = list(decide(state, posted.command, posted.actor, now))
+        except Refusal as refusal:
+            return Result("refused", refusal.code, refusal.text, state.count if state else 0)
+        actor = posted.actor.name
+        while True:
+            for event in events:
+                one = Recorded(self._seq + len(draft.rows) + 1, now, actor, event)
+                state = evolve(name, state, one)
+                draft.rows.append(
+                    NewRow(name, text_of(now), event.type, canonical(event.model_dump(mode="json")), actor)
+                )
+                draft.news.append((name, one, state))
+                draft.states[name] = state
+            following = automatic(state, now) if state is not None else None
+            if following is None:
+                break
+            events, actor = [following], SYSTEM.name
+        return Result("done", n=state.count if state else 0)
+
+    def _check(self, posted: Posted, state: State | None, draft: _Draft) -> None:
+        """Work must still be wanted, and two campaigns cannot move one machine at the same time."""
+        if posted.effect is not None and (state is None or wanted(state) != posted.effect):
+            raise Refusal("stale", "nobody wants this any more")
+        if not isinstance(posted.command, c.Start) or state is None:
+            return
+        for name, other in {**self.states, **draft.states}.items():
+            busy = other.mode in (Mode.EXECUTE, Mode.HELD) or other.machine.home_wanted is not None
+            if name != state.name and other.terms.machine == state.terms.machine and busy:
+                raise Refusal(
+                    "machine_busy",
+                    f"the machine {state.terms.machine} is in use by the campaign {name}; stop that first",
+                )
+
+    def _stored(self, draft: _Draft) -> None:
+        self._seq += len(draft.rows)
+        self.states.update(draft.states)
+        for name, one, state in draft.news:
+            self._publish(name, one, state)
+        for posted, result in draft.results:
+            if not posted.answered.done():
+                posted.answered.set_result(result)
+        for state in draft.states.values():
+            self._follow(state)
+
+    def _not_stored(self, draft: _Draft, error: JournalError) -> None:
+        """Tell clients; what machines and models said must not be lost and is tried again."""
+        log.error("the journal did not take %d events: %s", len(draft.rows), error)
+        full = isinstance(error, DiskFullError)
+        if not full:
+            raise error
+        loop = asyncio.get_running_loop()
+        for posted, _ in draft.results:
+            if posted.request is None:
+                loop.call_later(_TRY_AGAIN_S, self._queue.put_nowait, posted)
+            elif not posted.answered.done():
+                posted.answered.set_result(Result("failed", "disk_full", "the disk is full: nothing was changed"))
+
+    async def _keep(self, states: dict[str, State]) -> None:
+        """Write snapshots now and then, and note campaigns that are over."""
+        ended = False
+        for name, state in states.items():
+            over = _over(state)
+            if over or state.count - self._kept.get(name, 0) >= SNAPSHOT_EVERY:
+                try:
+                    await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
+                except DiskFullError:
+                    return
+                self._kept[name] = state.count
+            if over and self._ended.get(name) != state.seq:
+                self._ended[name] = state.seq
+                ended = True
+        if ended:
+            await self._archive.call(lambda store: save_index(store, self._ended))
+
+    async def resume(self) -> None:
+        """After a start: what was under way is not known to have happened; then work begins."""
+        for state in list(self.states.values()):
+            if state.trial is not None and state.trial.stage in MOVED_STAGES:
+                await self.post(state.name, c.Interrupt(reason="the daemon was restarted"))
+            else:
+                self._follow(state)
+
+    async def configure(self, campaigns: Sequence[tuple[str, Terms]]) -> list[str]:
+        """Create campaigns that are new, change those that are known; return what was refused."""
+        problems = []
+        for name, terms in campaigns:
+            known = await self.find(name) is not None
+            result = await self.post(name, c.ChangeTerms(terms=terms) if known else c.Create(terms=terms))
+            if result.status != "done":
+                problems.append(f"{name}: {result.text}")
+            elif terms.policy.autostart and self.states[name].mode is Mode.IDLE:
+                result = await self.post(name, c.Start())
+                if result.status != "done":
+                    problems.append(f"{name}: {result.text}")
+        return problems
+
+    async def close(self) -> None:
+        """Keep snapshots, so that the next start is quick."""
+        for state in self.states.values():
+            await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
+        await self._archive.call(lambda store: save_index(store, self._ended))
+
+
+def _over(state: State) -> bool:
+    """Whether nothing more is to be done for a campaign."""
+    return state.mode in ENDED and state.trial is None and wanted(state) is None
+
+
+def _earlier(posted: Posted, known: dict[str, Reply], draft: _Draft) -> Result | None:
+    """What was answered to the same request before, also in the same batch."""
+    if posted.request is None:
+        return None
+    drafted = (reply for reply in draft.replies if reply.request_id == posted.request.id)
+    reply = known.get(posted.request.id) or next(drafted, None)
+    if reply is None:
+        return None
+    if reply.digest != posted.request.digest:
+        return Result("refused", "id_reused", "this request id was used for another request; take a new one")
+    return Result.from_json(reply.reply)
+
+
+Post = Callable[..., Awaitable[Result]]

@@ -1,0 +1,90 @@
+"""The adapter's own process: it takes one call after the other from a pipe and answers; it ends with the pipe.
+
+Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from tuner.adapter import Adapter, AdapterError, Health, LinkError, Outcome, ParameterInfo
+from tuner.plugins import load_adapter
+from tuner.threads import one_blas_thread
+
+
+def serve(pipe: Connection, name: str, settings: str, parameters: tuple[ParameterInfo, ...]) -> None:
+    """Make the adapter and answer calls until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the daemon decides when its machines are let go
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    one_blas_thread()
+    os.dup2(sys.stderr.fileno(), 1)  # an adapter that prints must not disturb the daemon's output
+    adapter: Adapter[Any] | None = None
+    try:
+        while True:
+            message = json.loads(pipe.recv_bytes())
+            answer: dict[str, Any]
+            try:
+                if adapter is None:
+                    kind = load_adapter(name)
+                    adapter = kind(kind.Settings.model_validate_json(settings), parameters)
+                answer = {"value": _CALLS[message["call"]](adapter, message["arguments"])}
+            except AdapterError as error:
+                answer = {"error": str(error), "retry": error.retry}
+            except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation
+                answer = {"error": f"{type(error).__name__}: {error}", "retry": True}
+            pipe.send_bytes(_encoded(answer))
+    except (EOFError, OSError):
+        pass
+    finally:
+        if adapter is not None:
+            adapter.close()
+
+
+def _encoded(answer: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(answer, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        return json.dumps(
+            {"error": f"the adapter answered what cannot be written down: {error}", "retry": True}
+        ).encode()
+
+
+def _read_back(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
+    value = adapter.read_back(arguments["deadline_s"])
+    if not isinstance(value, Mapping):
+        raise LinkError(f"the adapter read back {type(value).__name__} instead of a setting")
+    return dict(value)
+
+
+def _health(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
+    health = adapter.health(arguments["deadline_s"])
+    if not isinstance(health, Health):
+        raise LinkError(f"the adapter answered {type(health).__name__} instead of its health")
+    return {"ok": health.ok, "text": health.text, "interlocks": dict(health.interlocks)}
+
+
+def _run_trial(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
+    outcome = adapter.run_trial(arguments["tag"], arguments["deadline_s"])
+    if not isinstance(outcome, Outcome):
+        raise LinkError(f"the adapter answered {type(outcome).__name__} instead of an outcome")
+    return {
+        "valid": outcome.valid,
+        "reason": outcome.reason,
+        "measurements": dict(outcome.measurements),
+        "photo": outcome.photo,
+    }
+
+
+_CALLS: dict[str, Callable[[Adapter[Any], Mapping[str, Any]], Any]] = {
+    "open": lambda adapter, given: adapter.open(given["deadline_s"]),
+    "apply": lambda adapter, given: adapter.apply(given["setting"], given["deadline_s"]),
+    "go_to": lambda adapter, given: adapter.go_to(given["setting"], given["deadline_s"]),
+    "read_back": _read_back,
+    "health": _health,
+    "run_trial": _run_trial,
+    "close": lambda adapter, given: adapter.close(),
+}

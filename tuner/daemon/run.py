@@ -1,0 +1,75 @@
+"""`tuner run`: starts the daemon in the foreground."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tuner.campaign.terms import Terms
+from tuner.config import Config, load_config
+from tuner.daemon.lock import DaemonLock
+from tuner.daemon.logs import setup as set_up_logs
+from tuner.daemon.notify import Notifier
+from tuner.daemon.service import Service, Setup
+from tuner.errors import ConfigError
+from tuner.threads import one_blas_thread
+
+
+@click.command()
+@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
+@click.option("--state", type=click.Path(path_type=Path), help="State directory, instead of the configuration's.")
+def run(configs: Sequence[Path], state: Path | None) -> None:
+    """Run the daemon in the foreground until SIGTERM or Ctrl-C; SIGHUP reads the configuration again.
+
+    Several files may each have campaigns; only one of them may have the tables [daemon] and [compute].
+    """
+    one_blas_thread()
+    config, campaigns = read(configs)
+    if state is not None:
+        daemon = config.daemon.model_copy(update={"state_directory": state.absolute()})
+        config = config.model_copy(update={"daemon": daemon})
+    setup = Setup(config, campaigns, lambda: read(configs)[1], os.environ, Path.home())
+    logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
+    notifier = Notifier.from_environ(os.environ)
+    try:
+        with DaemonLock(setup.places.state_directory):
+            asyncio.run(_main(setup, notifier))
+    finally:
+        notifier.close()
+        logs.close()
+
+
+async def _main(setup: Setup, notifier: Notifier) -> None:
+    await Service(setup, notifier).run()
+
+
+def read(paths: Sequence[Path]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
+    """Read several configuration files as one.
+
+    Raises:
+        ConfigError: One of them is wrong, or they contradict each other.
+    """
+    configs = [load_config(path) for path in paths]
+    campaigns: dict[str, Terms] = {}
+    machines: dict[str, str] = {}
+    main = configs[0]
+    for path, config in zip(paths, configs, strict=True):
+        own = {name for name in ("daemon", "compute") if name in config.model_fields_set}
+        if own and config is not main:
+            if main.model_fields_set & {"daemon", "compute"}:
+                raise ConfigError(f"{path}:1: daemon: only one of the files may have the tables [daemon] and [compute]")
+            main = config
+        for campaign in config.campaigns:
+            if campaign.name in campaigns:
+                raise ConfigError(f"{path}:1: campaign: another file has a campaign {campaign.name} too")
+            if campaign.machine in machines:
+                raise ConfigError(
+                    f"{path}:1: campaign[{campaign.name}].machine: the campaign {machines[campaign.machine]} "
+                    f"of another file has the machine {campaign.machine} too"
+                )
+            campaigns[campaign.name] = Terms.of(campaign)
+            machines[campaign.machine] = campaign.name
+    return main, tuple(campaigns.items())

@@ -1,0 +1,279 @@
+"""The daemon put together: journal, engine, machines, compute processes, sockets and calendar, from start to end."""
+
+import asyncio
+import logging
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tuner.campaign import commands as c
+from tuner.campaign.evolve import Recorded
+from tuner.campaign.state import Stage, State
+from tuner.campaign.terms import Terms
+from tuner.compute.backend import Backend
+from tuner.compute.dask import DaskBackend
+from tuner.compute.pool import Pool
+from tuner.config import Config
+from tuner.config.daemon import Daemon as DaemonConfig
+from tuner.config.daemon import Places, places
+from tuner.daemon.answers import Answers, Facts
+from tuner.daemon.api import Sockets
+from tuner.daemon.archive import Archive
+from tuner.daemon.auth import Doorman
+from tuner.daemon.engine import Engine
+from tuner.daemon.machine import Machine
+from tuner.daemon.notify import Notifier, watchdog_s
+from tuner.daemon.schedule import Calendar
+from tuner.daemon.times import utc_now
+from tuner.daemon.work import Surroundings, Work
+from tuner.journal.errors import DamagedError
+from tuner.journal.store import Store
+from tuner.wire.endpoint import is_encrypted
+from tuner.wire.keys import KeyRing
+
+PRELOADED = ["tuner.daemon.host", "tuner.problems"]
+_HOME_S = 120.0  # how long machines may take to come home when the daemon stops
+_EXTEND_S = 30.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a daemon is started with.
+
+    Attributes:
+        config: The configuration.
+        campaigns: Name and terms of each campaign of all files.
+        read_again: Reads the files once more.
+        environ: The environment.
+        home: The user's home directory.
+    """
+
+    config: Config
+    campaigns: tuple[tuple[str, Terms], ...]
+    read_again: Callable[[], tuple[tuple[str, Terms], ...]]
+    environ: Mapping[str, str]
+    home: Path
+
+    @property
+    def places(self) -> Places:
+        """Where the daemon lives."""
+        return places(self.config.daemon, self.environ, self.home)
+
+    @property
+    def local(self) -> Places:
+        """Where its sockets for this machine are, whatever the network's are."""
+        state = self.places.state_directory
+        local = places(DaemonConfig(state_directory=state), self.environ, self.home)
+        ours = self.places
+        return Places(
+            state,
+            local.requests if is_encrypted(ours.requests) else ours.requests,
+            local.events if is_encrypted(ours.events) else ours.events,
+        )
+
+
+class Service:
+    """One running daemon."""
+
+    def __init__(self, setup: Setup, notifier: Notifier, clock: Callable[[], datetime] = utc_now) -> None:
+        self._setup = setup
+        self._notifier = notifier
+        self._clock = clock
+        self._works: dict[str, Work] = {}
+        self._stopping = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._why = ""
+
+    async def run(self) -> None:
+        """Serve until a signal or a request ends it; machines are then at their known-good settings."""
+        setup = self._setup
+        _prepare_processes()
+        self._archive = await Archive.open(setup.places.state_directory)
+        secure = [e for e in (setup.places.requests, setup.places.events) if is_encrypted(e)]
+        doorman = Doorman(
+            KeyRing.open(setup.places.state_directory) if secure else None, setup.config.daemon.local_role
+        )
+        self._sockets = Sockets(doorman, self._clock)
+        self._engine = Engine(self._archive, self._clock, self._publish, self._follow)
+        backups = setup.places.state_directory / "backups"
+        self._calendar = Calendar(self._engine.post, self._archive, self._clock, backups)
+        async with self._backend() as compute:
+            self._around = Surroundings(
+                self._engine.post,
+                compute,
+                self._sockets.progress,
+                setup.config.compute.deadline_s,
+                f"tuner {version('process-tuner')}",
+                setup.config.compute.speculate,
+            )
+            try:
+                await self._serve(compute)
+            finally:
+                self._calendar.stop()
+                await asyncio.gather(*(work.close() for work in self._works.values()), return_exceptions=True)
+                self._sockets.close()
+        await self._engine.close()
+        await self._archive.close()
+
+    def _backend(self) -> Backend:
+        compute = self._setup.config.compute
+        if compute.backend == "dask":
+            return DaskBackend(compute.dask_address or "")
+        return Pool(compute.workers)
+
+    async def _serve(self, compute: Backend) -> None:
+        setup = self._setup
+        await self._engine.load()
+        local = setup.local
+        both = [(local.requests, local.events), (setup.places.requests, setup.places.events)]
+        self._sockets.bind(*(list(dict.fromkeys(ends)) for ends in zip(*both, strict=True)))
+        self._calendar.start(setup.config.daemon.backup_hours)
+        facts = Facts(
+            version=version("process-tuner"),
+            started_at=self._clock(),
+            state_directory=setup.places.state_directory,
+            events=setup.places.events,
+        )
+        answers = Answers(self._engine, self._archive, compute, self._machine_of, self._clock, facts, self.stop)
+        jobs = [
+            asyncio.create_task(self._engine.run(), name="engine"),
+            asyncio.create_task(self._sockets.serve(answers), name="sockets"),
+            asyncio.create_task(self._sockets.beat(self._heads), name="beat"),
+            asyncio.create_task(self._watch(), name="watchdog"),
+            asyncio.create_task(self._check_journal(), name="journal check"),
+        ]
+        self._signals()
+        try:
+            await self._begin()
+            await self._until_stopped(jobs)
+            await self._drain()
+        finally:
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
+
+    async def _begin(self) -> None:
+        for problem in await self._engine.configure(self._setup.campaigns):
+            log.error("%s", problem)
+        await self._engine.resume()
+        for state in self._engine.states.values():
+            self._calendar.follow(state)
+        log.info("ready: %d campaigns, requests at %s", len(self._engine.states), self._setup.places.requests)
+        self._notifier.ready(f"{len(self._engine.states)} campaigns")
+
+    async def _until_stopped(self, jobs: Iterable["asyncio.Task[None]"]) -> None:
+        stopping = asyncio.create_task(self._stopping.wait())
+        vital = [job for job in jobs if job.get_name() != "journal check"]
+        done, _ = await asyncio.wait({stopping, *vital}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        for job in done - {stopping}:
+            job.result()  # raises what ended it
+
+    def stop(self, why: str) -> None:
+        """End the daemon in good order."""
+        self._why = self._why or why
+        self._stopping.set()
+
+    def _signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.stop, "the service manager asked for it")
+        loop.add_signal_handler(signal.SIGINT, self.stop, "interrupted")
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(loop.create_task(self.reload())))
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _keep(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def reload(self) -> None:
+        """Read the configuration again; what is wrong is told and changes nothing."""
+        self._notifier.reloading()
+        try:
+            campaigns = await asyncio.to_thread(self._setup.read_again)
+            for problem in await self._engine.configure(campaigns):
+                log.error("%s", problem)
+            log.info("configuration read again")
+        except Exception:
+            log.exception("the configuration was not read again")
+        self._notifier.ready()
+
+    async def _drain(self) -> None:
+        """Finish parts under way, bring machines home; campaigns go on when the daemon is back."""
+        log.info("stopping: %s", self._why)
+        self._notifier.stopping("bringing the machines home")
+        for work in self._works.values():
+            work.drain()
+        await self._until(
+            lambda s: s.trial is None or s.trial.stage is not Stage.RUNNING, self._setup.config.daemon.drain_s
+        )
+        for name in list(self._works):
+            await self._engine.post(name, c.Park(reason="the daemon stops"))
+        await self._until(lambda s: s.machine.home_wanted is None, _HOME_S)
+        for name, work in self._works.items():
+            state = self._engine.states[name]
+            if state.machine.requested is not None and not state.machine.home and work.machine.used:
+                log.error("%s: the machine is NOT at its known-good setting", name)
+
+    async def _until(self, ready: Callable[[State], bool], timeout_s: float) -> None:
+        """Wait until all campaigns that have done something are ready."""
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + timeout_s
+        while not all(ready(self._engine.states[name]) for name in self._works) and loop.time() < end_s:
+            self._notifier.extend(_EXTEND_S)
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), min(end_s - loop.time(), _EXTEND_S / 3))
+            except TimeoutError:
+                continue
+
+    async def _watch(self) -> None:
+        period_s = watchdog_s(self._setup.environ)
+        while period_s is not None:
+            self._notifier.alive()
+            await asyncio.sleep(period_s)
+        await asyncio.Event().wait()
+
+    async def _check_journal(self) -> None:
+        """A large journal that was not closed properly is checked while work goes on."""
+        path, due = await self._archive.call(lambda store: (store.path, store.check_due))
+        if due:
+            try:
+                await asyncio.to_thread(_quick_check, path)
+            except DamagedError:
+                log.exception("the journal is damaged")
+                self.stop("the journal is damaged")
+
+    def _publish(self, name: str, one: Recorded, state: State) -> None:
+        log.info("%s", one.event.type, extra={"campaign": name, "seq": one.seq, "actor": one.actor})
+        self._sockets.publish(name, one, state)
+
+    def _follow(self, state: State) -> None:
+        self._changed.set()
+        work = self._works.get(state.name)
+        if work is None:
+            work = self._works[state.name] = Work.of(state, self._around)
+        work.follow(state)
+        self._calendar.follow(state)
+
+    def _machine_of(self, name: str) -> Machine | None:
+        work = self._works.get(name)
+        return None if work is None else work.machine
+
+    def _heads(self) -> dict[str, int]:
+        return {name: state.count for name, state in self._engine.states.items()}
+
+
+def _prepare_processes() -> None:
+    """Adapters are started from a process that has loaded what they need, so that each start is quick."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
+
+
+def _quick_check(path: Path) -> None:
+    with Store.open_reading(path) as store:
+        store.quick_check()

@@ -1,0 +1,55 @@
+"""Computes the next proposal for every answer that may come, while people and machines work."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from tuner.campaign.effects import basis
+from tuner.campaign.model_input import model_input, operator_names
+from tuner.campaign.speculate import futures
+from tuner.campaign.state import State
+from tuner.compute.backend import Backend, Job
+
+_EVERYBODY = "operator"
+
+
+class Speculation:
+    """One campaign's jobs that may be needed; those that cannot be any more are given up."""
+
+    def __init__(self, compute: Backend) -> None:
+        self._compute = compute
+        self._jobs: dict[str, Job] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def update(self, state: State) -> None:
+        """Begin anew with the present state."""
+        if self._task is not None:
+            self._task.cancel()
+        self._task = asyncio.create_task(self._submit(state))
+
+    def clear(self) -> None:
+        """Give up everything."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        for job in self._jobs.values():
+            job.cancel()
+        self._jobs = {}
+
+    async def _submit(self, state: State) -> None:
+        wanted: dict[str, Job] = {}
+        for future in futures(state, datetime.now(UTC), _likely(state)):
+            key = basis(future)
+            if key in wanted:
+                continue
+            job = self._jobs.pop(key, None)
+            wanted[key] = job or self._compute.submit("propose", model_input(future), speculative=True)
+            await asyncio.sleep(0)  # a large campaign's input takes a moment: let others run in between
+        for job in self._jobs.values():
+            job.cancel()
+        self._jobs = wanted
+
+
+def _likely(state: State) -> tuple[str, ...]:
+    """Who will answer: whoever did last, or anybody while nobody has."""
+    names = operator_names(state)
+    return (state.active[-1].operator,) if names else (_EVERYBODY,)

@@ -1,0 +1,213 @@
+"""From a campaign's state to what clients see of it."""
+
+from datetime import datetime
+from statistics import median
+from typing import Any
+
+from tuner.campaign.decide import budget_end
+from tuner.campaign.effects import wake_at
+from tuner.campaign.evolve import Recorded
+from tuner.campaign.questions import due
+from tuner.campaign.state import Judgment, Mode, Stage, State, Trial
+from tuner.campaign.windows import left_this_hour
+from tuner.config.parameters import parameter_info
+from tuner.daemon.times import text_of
+from tuner.wire import messages as m
+
+_RECENT = 20
+_STAGE_PHASES = {
+    Stage.PROPOSED: ("awaiting_approval", "waits for an engineer to approve the setting of part {tag}"),
+    Stage.APPROVED: ("sending", "about to send the setting of part {tag}"),
+    Stage.SENT: ("sending", "sending the setting of part {tag}"),
+    Stage.APPLIED: ("settling", "the machine settles before part {tag} is made"),
+    Stage.RUNNING: ("running", "the machine makes part {tag}"),
+}
+
+
+def phase(state: State, now: datetime) -> tuple[str, str, datetime]:
+    """What the campaign does now: a word, a sentence, and since when."""
+    trial, duel = state.trial, state.duel
+    if state.machine.home_wanted is not None and (trial is None or trial.stage is not Stage.RUNNING):
+        return (
+            "returning_home",
+            f"the machine returns to its known-good setting: {state.machine.home_wanted}",
+            state.since,
+        )
+    if trial is not None and (state.mode is Mode.EXECUTE or trial.stage is Stage.RUNNING):
+        word, sentence = _STAGE_PHASES[trial.stage]
+        if trial.stage is Stage.RUNNING and state.terms.policy.dry_run:
+            sentence = "dry run: make part {tag} by hand and tell its outcome"
+        return word, sentence.format(tag=trial.tag), trial.started_at or trial.proposed_at
+    if state.mode is not Mode.EXECUTE:
+        return str(state.mode).lower(), state.reason or f"tuning is {str(state.mode).lower()}", state.since
+    if duel is not None:
+        tags = " and ".join(state.trials[number - 1].tag for number in (duel.left, duel.right))
+        return "asking", f"waits for an operator to compare parts {tags}", duel.asked_at
+    last = max(
+        [state.since, *(t.ended_at for t in state.trials[-1:] if t.ended_at), *(j.at for j in state.judgments[-1:])]
+    )
+    if due(state) is not None:
+        return "waiting_for_window", "a question waits until operators may be asked", last
+    return "proposing", "the model looks for the next setting", last
+
+
+def typical_s(state: State) -> float | None:
+    """How long a part usually takes."""
+    known = [
+        (t.ended_at - t.started_at).total_seconds() for t in state.trials[-_RECENT:] if t.ended_at and t.started_at
+    ]
+    return median(known) if known else None
+
+
+def campaign_view(state: State, now: datetime) -> m.CampaignView:
+    """Everything a console shows."""
+    word, sentence, since = phase(state, now)
+    wake = wake_at(state, now)
+    policy, machine = state.terms.policy, state.machine
+    duel = state.duel
+    return m.CampaignView(
+        name=state.name,
+        machine_name=state.terms.machine,
+        adapter=state.terms.adapter.name,
+        mode=str(state.mode),
+        phase=word,
+        phase_text=sentence,
+        phase_since=text_of(since),
+        phase_expected_s=_expected_s(state, word),
+        wake_at=None if wake is None else text_of(wake),
+        since=text_of(state.since),
+        reason=state.reason,
+        fault=state.fault,
+        n=state.count,
+        lot=state.lot,
+        dry_run=policy.dry_run,
+        approval=policy.approval,
+        undo_minutes=policy.undo_minutes,
+        parameters=[_parameter(parameter) for parameter in state.terms.parameters],
+        machine=m.MachineView(
+            requested=machine.requested,
+            read_back=machine.read_back,
+            verified=machine.verified,
+            home=machine.home,
+            home_wanted=machine.home_wanted,
+            home_failed=machine.home_failed,
+        ),
+        trial=None if state.trial is None else trial_view(state.trial),
+        duel=None
+        if duel is None
+        else m.DuelView(
+            number=duel.number,
+            left=trial_view(state.trials[duel.left - 1]),
+            right=trial_view(state.trials[duel.right - 1]),
+            asked_at=text_of(duel.asked_at),
+        ),
+        champion=None if state.champion is None else trial_view(state.trials[state.champion - 1]),
+        budget=_budget(state, now),
+        judgments=[judgment_view(judgment) for judgment in state.judgments[:-11:-1]],
+        now=text_of(now),
+    )
+
+
+def _expected_s(state: State, word: str) -> float | None:
+    if word == "running":
+        return typical_s(state)
+    return state.terms.policy.settling_s or None if word == "settling" else None
+
+
+def _parameter(parameter: Any) -> m.ParameterView:
+    info = parameter_info(parameter)
+    return m.ParameterView(
+        name=info.name,
+        kind=info.kind,
+        unit=info.unit,
+        start=info.start,
+        low=info.low,
+        high=info.high,
+        step=info.step,
+        choices=list(info.choices),
+    )
+
+
+def _budget(state: State, now: datetime) -> m.BudgetView:
+    budget, spent = state.terms.budget, state.spent
+    done = [t for t in state.trials if t.ended_at is not None]
+    estimated_s = None
+    if len(done) >= 2 and done[-1].ended_at is not None and state.mode is Mode.EXECUTE and not budget_end(state):
+        pace_s = (done[-1].ended_at - done[max(0, len(done) - _RECENT)].proposed_at).total_seconds()
+        estimated_s = pace_s / min(len(done), _RECENT) * max(0, budget.trials - spent)
+    asked = [duel.asked_at for duel in state.duels[-1000:]]
+    return m.BudgetView(
+        trials=budget.trials,
+        spent=spent,
+        scrap=state.scrap,
+        scrap_limit=budget.scrap,
+        questions_left_this_hour=left_this_hour(state.terms.policy.questions, now, asked),
+        estimated_s=estimated_s,
+    )
+
+
+def trial_view(trial: Trial) -> m.TrialView:
+    """A trial on the screen."""
+    return m.TrialView(
+        number=trial.number,
+        tag=trial.tag,
+        setting=trial.setting,
+        source=trial.source,
+        stage=str(trial.stage),
+        reason=trial.reason,
+        champion=trial.champion,
+        better=trial.better,
+        expected_valid=trial.expected_valid,
+        distance=trial.distance,
+        lot=trial.lot,
+        proposed_at=text_of(trial.proposed_at),
+        started_at=None if trial.started_at is None else text_of(trial.started_at),
+        ended_at=None if trial.ended_at is None else text_of(trial.ended_at),
+        valid=trial.valid,
+        outcome_reason=trial.outcome_reason,
+        measurements=dict(trial.measurements),
+        photo=trial.photo,
+        excluded=trial.excluded,
+    )
+
+
+def judgment_view(judgment: Judgment) -> m.JudgmentView:
+    """An answer on the screen."""
+    return m.JudgmentView(
+        number=judgment.number,
+        duel=judgment.duel,
+        left=judgment.left,
+        right=judgment.right,
+        winner=judgment.winner,
+        operator=judgment.operator,
+        at=text_of(judgment.at),
+        took_s=judgment.took_s,
+        retracted=judgment.retracted,
+    )
+
+
+def campaign_line(state: State, now: datetime) -> m.CampaignLine:
+    """One line of the status."""
+    word, sentence, _ = phase(state, now)
+    return m.CampaignLine(
+        name=state.name,
+        machine_name=state.terms.machine,
+        mode=str(state.mode),
+        phase=word,
+        phase_text=sentence,
+        trials=state.terms.budget.trials,
+        spent=state.spent,
+        scrap=state.scrap,
+        champion=state.champion,
+        duel=None if state.duel is None else state.duel.number,
+        fault=state.fault,
+        n=state.count,
+    )
+
+
+def event_message(name: str, one: Recorded, n: int) -> m.EventMessage:
+    """An event for subscribers; what only the model needs is left out."""
+    body = one.event.model_dump(mode="json", exclude={"model", "type"})
+    return m.EventMessage(
+        n=n, seq=one.seq, campaign=name, at=text_of(one.at), actor=one.actor, type=one.event.type, body=body
+    )

@@ -1,0 +1,127 @@
+"""`tuner replay`: computes every proposal of a journal again and compares it, bit for bit, with the one made then."""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tuner.campaign.events import ProposalMade
+from tuner.campaign.evolve import evolve, parsed
+from tuner.campaign.model_input import model_input
+from tuner.campaign.state import State
+from tuner.compute.backend import Job
+from tuner.compute.pool import Pool
+from tuner.config.daemon import Daemon, places
+from tuner.errors import TunerError
+from tuner.journal.store import FILE_NAME, Store
+from tuner.text import counted
+from tuner.threads import one_blas_thread
+
+TASKS = {"model": "propose", "fallback": "fallback"}
+_AHEAD = 20
+
+
+@dataclass(frozen=True)
+class Made:
+    """A proposal of the journal and what the model knew then."""
+
+    campaign: str
+    seq: int
+    event: ProposalMade
+    payload: dict[str, Any]
+
+
+def proposals(store: Store, campaign: str | None) -> Iterator[Made]:
+    """Every proposal that was computed, in the order of the journal."""
+    states: dict[str, State] = {}
+    for row in store.rows(campaign=campaign):
+        one = parsed(row.seq, row.at, row.actor, row.body)
+        state = states.get(row.campaign)
+        if isinstance(one.event, ProposalMade) and one.event.source in TASKS and state is not None:
+            yield Made(row.campaign, row.seq, one.event, model_input(state))
+        states[row.campaign] = evolve(row.campaign, state, one)
+
+
+def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
+    """What a proposal computed again has different."""
+    proposal = result["proposal"]
+    pairs = {
+        "trial": (event.trial, proposal["trial_id"]),
+        "setting": (event.setting, proposal["setting"]),
+        "kind": (event.kind, proposal["kind"]),
+        "champion": (event.champion, proposal["champion_id"]),
+        "reason": (event.reason, proposal["reason"]),
+        "better": (event.better, proposal["better"]),
+        "valid": (event.valid, proposal["valid"]),
+        "distance": (event.distance, proposal["distance"]),
+        "model": (None if event.model is None else event.model.model_dump(mode="json"), result["model"]),
+    }
+    return [
+        name
+        for name, (then, now) in pairs.items()
+        if json.dumps(then, sort_keys=True) != json.dumps(now, sort_keys=True)
+    ]
+
+
+@click.command()
+@click.option("--state", type=click.Path(path_type=Path), help="State directory; default: the daemon's.")
+@click.option("--campaign", help="Only this campaign.")
+@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+def replay(state: Path | None, campaign: str | None, workers: int) -> None:
+    """Compute every proposal again from the journal and compare it with what was proposed, bit for bit.
+
+    Proposals made by another version of tuner, numpy or scipy, or on another kind of processor, may differ.
+    """
+    one_blas_thread()
+    directory = places(Daemon(state_directory=state), os.environ, Path.home()).state_directory
+    with Store.open_reading(directory / FILE_NAME) as store:
+        wrong, count, engines = asyncio.run(_replay(store, campaign, workers))
+    if not count:
+        raise TunerError(
+            "the journal has no proposals to replay" + (f" in the campaign {campaign}" if campaign else "")
+        )
+    made_by = ", ".join(sorted(engines))
+    if wrong:
+        lines = [
+            f"event {made.seq}, {made.campaign} trial {made.event.trial}: {', '.join(names)}" for made, names in wrong
+        ]
+        raise TunerError(f"{len(wrong)} of {count} proposals differ (made by {made_by}):\n" + "\n".join(lines[:20]))
+    click.echo(f"{counted(count, 'proposal')} recomputed, every one identical (made by {made_by})")
+
+
+async def _replay(
+    store: Store, campaign: str | None, workers: int
+) -> tuple[list[tuple[Made, list[str]]], int, set[str]]:
+    columns = (TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    wrong: list[tuple[Made, list[str]]] = []
+    engines: set[str] = set()
+    count = 0
+    waiting: list[tuple[Made, Job]] = []
+
+    async def finish() -> None:
+        made, job = waiting.pop(0)
+        found = differences(made.event, await job.result())
+        if found:
+            wrong.append((made, found))
+        bar.advance(task)
+
+    total = sum(1 for _ in proposals(store, campaign))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replay", total=total)
+        async with Pool(workers, cache_count=1) as pool:
+            for made in proposals(store, campaign):
+                count += 1
+                engines.add(made.event.engine or "an unknown version")
+                waiting.append((made, pool.submit(TASKS[made.event.source], made.payload)))
+                if len(waiting) >= _AHEAD:
+                    await finish()
+            while waiting:
+                await finish()
+    return wrong, count, engines

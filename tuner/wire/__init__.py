@@ -1,0 +1,1 @@
+"""The messages on the sockets, and clients that speak them."""

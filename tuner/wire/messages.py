@@ -1,0 +1,368 @@
+"""Every message on the sockets: one JSON object in one frame, versioned; `tuner schema` prints these as JSON Schema."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+
+VERSION = 1
+LARGEST_BYTES = 256_000
+RequestId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{8,64}$")]
+Status = Literal["done", "accepted", "refused", "failed"]
+Role = Literal["viewer", "operator", "engineer", "controller"]
+
+
+class Message(BaseModel):
+    """Base: nothing unknown, frozen, no NaN nor infinities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Request(Message):
+    """What a client sends to the requests' socket."""
+
+    v: int = Field(VERSION, description="version of this protocol")
+    id: RequestId = Field(description="chosen by the client, new for each request; a retry has the same")
+    op: Annotated[str, Field(max_length=64)] = Field(description="what to do")
+    campaign: Annotated[str, Field(max_length=64)] | None = Field(None, description="which campaign, if it needs one")
+    actor: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="the person at the client; default: the client's key name"
+    )
+    body: dict[str, Any] = Field(default_factory=dict, description="as the operation needs it")
+
+
+class Reply(Message):
+    """What the daemon answers."""
+
+    v: int = Field(VERSION, description="version of this protocol")
+    id: str = Field(description="the request's")
+    status: Status = Field(
+        description="done; accepted: it will be done; refused: it will not, and trying again does not help as things "
+        "are; failed: it was not done, trying again may help"
+    )
+    code: str = Field("", description="why it was refused or failed, for programs")
+    text: str = Field("", description="the same in a sentence for people")
+    body: dict[str, Any] = Field(default_factory=dict, description="what was asked for")
+
+
+class EventMessage(Message):
+    """What the daemon publishes: a frame with the campaign's name, then a frame with this."""
+
+    v: int = VERSION
+    n: int = Field(description="number of the event in its campaign: 1, 2, ...; a gap means that messages were lost")
+    seq: int = Field(description="number of the event in the whole journal")
+    campaign: str
+    at: str = Field(description="UTC, ISO 8601")
+    actor: str
+    type: str
+    body: dict[str, Any]
+
+
+class Beat(Message):
+    """Published on the topic `~beat` every two seconds: a client that hears none has lost the daemon."""
+
+    v: int = VERSION
+    type: Literal["beat"] = "beat"
+    at: str
+    heads: dict[str, int] = Field(description="the last event's number of every campaign in memory")
+
+
+class Progress(Message):
+    """Published on the topic `~progress`: passing news, not kept."""
+
+    v: int = VERSION
+    type: Literal["progress"] = "progress"
+    at: str
+    campaign: str
+    text: str = Field(description="what the machine or the model does now")
+    done: float | None = Field(None, description="0 to 1, if it is known")
+
+
+BEAT_TOPIC = b"~beat"
+PROGRESS_TOPIC = b"~progress"
+
+
+class TrialView(Message):
+    """A trial on the screen."""
+
+    number: int
+    tag: str
+    setting: dict[str, float | int | str]
+    source: str
+    stage: str
+    reason: str
+    champion: int | None
+    better: float | None
+    expected_valid: float | None
+    distance: float | None
+    lot: str
+    proposed_at: str
+    started_at: str | None
+    ended_at: str | None
+    valid: bool | None
+    outcome_reason: str
+    measurements: dict[str, float]
+    photo: str | None
+    excluded: str | None
+
+
+class DuelView(Message):
+    """A question on the screen: left or right, or can't tell."""
+
+    number: int
+    left: TrialView
+    right: TrialView
+    asked_at: str
+
+
+class JudgmentView(Message):
+    """An answer on the screen."""
+
+    number: int
+    duel: int
+    left: int
+    right: int
+    winner: int | None
+    operator: str
+    at: str
+    took_s: float | None
+    retracted: str | None
+
+
+class MachineView(Message):
+    """What is known about the machine's setting."""
+
+    requested: dict[str, float | int | str] | None
+    read_back: dict[str, float | int | str] | None
+    verified: bool
+    home: bool
+    home_wanted: str | None
+    home_failed: str | None
+
+
+class ParameterView(Message):
+    """A parameter, for tables and arrows."""
+
+    name: str
+    kind: str
+    unit: str
+    start: float | int | str
+    low: float | None
+    high: float | None
+    step: float | None
+    choices: list[str]
+
+
+class BudgetView(Message):
+    """What is used of the budget."""
+
+    trials: int
+    spent: int
+    scrap: int
+    scrap_limit: int | None
+    questions_left_this_hour: int | None
+    estimated_s: float | None = Field(description="seconds to the end at the present pace; None: not known")
+
+
+class CampaignView(Message):
+    """A campaign as a client sees it; the answer to `snapshot`."""
+
+    name: str
+    machine_name: str
+    adapter: str
+    mode: str = Field(description="Idle, Execute, Held, Stopped, Aborted, Complete")
+    phase: str = Field(
+        description="idle, proposing, awaiting_approval, sending, settling, running, asking, waiting_for_window, "
+        "returning_home, held, stopped, aborted, complete"
+    )
+    phase_text: str = Field(description="the same in a sentence")
+    phase_since: str
+    phase_expected_s: float | None = Field(description="how long the phase usually takes; None: not known")
+    wake_at: str | None = Field(description="when a question that waits for its window may be asked")
+    since: str
+    reason: str
+    fault: str | None
+    n: int = Field(description="number of the last event in it; events after it are newer")
+    lot: str
+    dry_run: bool
+    approval: bool
+    undo_minutes: float
+    parameters: list[ParameterView]
+    machine: MachineView
+    trial: TrialView | None = Field(description="the trial on its road")
+    duel: DuelView | None = Field(description="the open question")
+    champion: TrialView | None
+    budget: BudgetView
+    judgments: list[JudgmentView] = Field(description="the last ten, newest first")
+    now: str = Field(description="the daemon's clock")
+
+
+class Nothing(Message):
+    """An empty body."""
+
+
+class Pong(Message):
+    """The answer to `ping`."""
+
+    now: str
+
+
+class Hello(Message):
+    """Which versions of the protocol the client speaks."""
+
+    versions: list[int] = Field(min_length=1, max_length=20)
+
+
+class Welcome(Message):
+    """The answer to `hello`."""
+
+    version: int = Field(description="the highest version that both speak")
+    tuner: str = Field(description="the daemon's version")
+    you: str = Field(description="the name of the client's key")
+    role: Role
+    ops: list[str] = Field(description="the operations this role may use")
+    events: str = Field(description="where events are published, if the daemon knows it")
+
+
+class CampaignLine(Message):
+    """One campaign in `status`."""
+
+    name: str
+    machine_name: str
+    mode: str
+    phase: str
+    phase_text: str
+    trials: int
+    spent: int
+    scrap: int
+    champion: int | None
+    duel: int | None
+    fault: str | None
+    n: int
+
+
+class StatusBody(Message):
+    """The answer to `status`."""
+
+    tuner: str
+    pid: int
+    started_at: str
+    now: str
+    seq: int
+    state_directory: str
+    campaigns: list[CampaignLine]
+    compute: dict[str, Any]
+
+
+class CreateBody(Message):
+    """A campaign from the text of a configuration with exactly one table [[campaign]]."""
+
+    config: Annotated[str, Field(max_length=200_000)]
+
+
+class EventsAfter(Message):
+    """Event numbers that a command led to: the campaign's `n` after it."""
+
+    n: int
+
+
+class HistoryBody(Message):
+    """Which page of the history."""
+
+    before: int | None = Field(None, ge=1, description="only events with a smaller number; None: the newest")
+    limit: int = Field(50, ge=1, le=500)
+
+
+class HistoryPage(Message):
+    """Events, newest first."""
+
+    events: list[EventMessage]
+    more: bool
+
+
+class TrialsBody(Message):
+    """Which page of the trials."""
+
+    before: int | None = Field(None, ge=1)
+    limit: int = Field(100, ge=1, le=500)
+
+
+class TrialsPage(Message):
+    """Trials and the judgments about them, newest first."""
+
+    trials: list[TrialView]
+    judgments: list[JudgmentView]
+    more: bool
+
+
+class ChampionBody(Message):
+    """The answer to `champion`."""
+
+    champion: TrialView | None
+    judgments: list[JudgmentView] = Field(description="the duels it has won, lost or drawn")
+
+
+class Recommendation(Message):
+    """The setting that the model believes best; none while there is no valid trial."""
+
+    setting: dict[str, float | int | str] | None
+    champion: TrialView | None
+    same_as_champion: bool
+    better: float | None = Field(description="P(better than the champion)")
+    valid: float | None = Field(description="P(valid)")
+
+
+class PlanBody(Message):
+    """Which setting the way to is asked for; None: the open proposal's."""
+
+    setting: dict[str, float | int | str] | None = None
+
+
+class PlanView(Message):
+    """The moves that lead to a setting."""
+
+    steps: list[dict[str, float | int | str]]
+    seconds: float
+    texts: list[str]
+
+
+class ConfigBody(Message):
+    """The answer to `config`: the terms of a campaign as it runs."""
+
+    terms: SerializeAsAny[Any]
+
+
+class Explanation(Message):
+    """Why this setting, which parameters matter, what is left to gain."""
+
+    trial: TrialView | None
+    importance: dict[str, float]
+    outlook: dict[str, Any] | None
+    contradictions: list[dict[str, Any]] = Field(
+        description="circles of judgments: the trials, and the judgment that is worth asking again"
+    )
+    operators: dict[str, float] = Field(description="each operator's noise, beside the first one's")
+
+
+class SliceView(Message):
+    """One parameter through the champion: lists of equal length; quality in units of the judges' noise."""
+
+    name: str
+    kind: str
+    unit: str
+    log: bool
+    at: float | int | str = Field(description="the champion's value")
+    values: list[float | int | str]
+    mean: list[float] = Field(description="expected quality beside the champion's")
+    low: list[float] = Field(description="lower end of the credible band")
+    high: list[float] = Field(description="upper end")
+    better: list[float] = Field(description="P(better than the champion)")
+    valid: list[float] = Field(description="P(valid)")
+    feasible: list[bool] = Field(description="whether the constraints hold")
+
+
+class Slices(Message):
+    """One-dimensional cuts through the champion; none while there is no champion."""
+
+    champion: int | None
+    mass: float = Field(description="what the credible band holds")
+    slices: list[SliceView]
