@@ -13,7 +13,7 @@ export OMP_NUM_THREADS := 1
 # cards: say with TORCH=... what installs its CPU build
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-all test-peers lint clean help
+.PHONY: demo test test-all test-peers lint clean help install-service
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -54,3 +54,28 @@ test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch)
 
 clean:  ## remove what make created
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* tuner/core/*.so
+
+# where `make install-service` puts things; DESTDIR is for packagers and tests
+PREFIX ?= /opt/tuner
+SYSCONFDIR ?= /etc
+SERVICE_EXTRAS ?= opcua,modbus,mqtt,serial,report
+INSTALLED = $(DESTDIR)$(PREFIX)
+CONFIGURED = $(DESTDIR)$(SYSCONFDIR)
+
+install-service:  ## as root: install the daemon as a systemd service, see docs/operations.md
+	@$(PYTHON) -c 'import sys; b = sys.base_prefix; b.startswith(("/home/", "/root/")) and print(f"warning: the service cannot see the Python in {b}: install with PYTHON=/usr/bin/python3", file=sys.stderr)'
+	rm -rf build
+	umask 022; $(PYTHON) -m venv "$(INSTALLED)"
+	umask 022; "$(INSTALLED)/bin/python" -m pip --disable-pip-version-check -q install --upgrade ".$(if $(SERVICE_EXTRAS),[$(SERVICE_EXTRAS)])"
+	@if [ -n "$(DESTDIR)" ]; then grep -rlIF "$(DESTDIR)" "$(INSTALLED)/bin" "$(INSTALLED)/pyvenv.cfg" | xargs -r sed -i 's|$(DESTDIR)||g'; fi
+	install -D -m 644 docs/operations.md "$(INSTALLED)/share/doc/tuner/operations.md"
+	install -d "$(CONFIGURED)/systemd/system" "$(CONFIGURED)/tuner" "$(DESTDIR)/usr/local/bin"
+	sed 's|/opt/tuner|$(PREFIX)|g' systemd/tuner.service > "$(CONFIGURED)/systemd/system/tuner.service"
+	chmod 644 "$(CONFIGURED)/systemd/system/tuner.service"
+	install -D -m 644 systemd/tuner.sysusers "$(CONFIGURED)/sysusers.d/tuner.conf"
+	install -D -m 644 systemd/tuner.tmpfiles "$(CONFIGURED)/tmpfiles.d/tuner.conf"
+	test -e "$(CONFIGURED)/tuner/tuner.toml" || install -m 640 configs/sasena.toml "$(CONFIGURED)/tuner/tuner.toml"
+	ln -sfn "$(PREFIX)/bin/tuner" "$(DESTDIR)/usr/local/bin/tuner"
+	@if [ -z "$(DESTDIR)" ]; then systemd-sysusers tuner.conf && systemd-tmpfiles --create tuner.conf && systemctl daemon-reload; fi
+	@echo "Installed. Edit $(SYSCONFDIR)/tuner/tuner.toml, check it with: tuner check-config $(SYSCONFDIR)/tuner/tuner.toml"
+	@echo "and start the daemon with: systemctl enable --now tuner"

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from tuner.core.acquisition import Acquisition, Sum, Threshold
-from tuner.core.ledger import Judgment, Ledger
+from tuner.core.crown import Judgment
+from tuner.core.ledger import Ledger
 from tuner.core.linalg import FloatArray
 from tuner.core.parameters import Choice
 from tuner.core.proposer import Knowledge, centres

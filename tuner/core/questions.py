@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tuner.core.ledger import Judgment, Ledger
+from tuner.core.crown import Judgment
+from tuner.core.ledger import Ledger
 from tuner.core.proposer import Knowledge
 
 REPEAT_AFTER = 8

@@ -159,11 +159,9 @@ class Service:
             await asyncio.gather(*jobs, return_exceptions=True)
 
     async def _begin(self) -> None:
+        await self._engine.resume()
         for problem in await self._engine.configure(self._setup.campaigns):
             log.error("%s", problem)
-        await self._engine.resume()
-        for state in self._engine.states.values():
-            self._calendar.follow(state)
         log.info("ready: %d campaigns, requests at %s", len(self._engine.states), self._setup.places.requests)
         self._notifier.ready(f"{len(self._engine.states)} campaigns")
 

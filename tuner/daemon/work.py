@@ -19,6 +19,7 @@ from tuner.daemon.machine import Machine
 from tuner.daemon.speculation import Speculation
 
 BACK_OFF_S = 0.5
+AGAIN_S = 1.0
 
 log = logging.getLogger(__name__)
 Progress = Callable[[str, str, float | None], None]
@@ -107,6 +108,17 @@ class Work:
             self.machine.kill()
         if want is not None:
             self._task = asyncio.create_task(self._do(want, state, before), name=f"{self.name}: {want}")
+            self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Work that came to its end should have changed the state; if it has not, it is begun again, not at once."""
+        if task is self._task and not task.cancelled():
+            asyncio.get_running_loop().call_later(AGAIN_S, self._begin_again, task)
+
+    def _begin_again(self, task: asyncio.Task[None]) -> None:
+        if task is self._task and self._state is not None and self._allowed(wanted(self._state)) == self._effect:
+            log.warning("%s: %s came to nothing and is begun again", self.name, self._effect)
+            self._change(self._effect, self._state)
 
     async def _do(self, effect: Effect, state: State, before: asyncio.Task[None] | None) -> None:
         if before is not None:  # one machine does one thing at a time

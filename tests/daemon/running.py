@@ -1,0 +1,170 @@
+"""A real daemon in a process of its own, for tests that speak with it over its sockets."""
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tuner.journal.store import FILE_NAME, Store
+from tuner.wire.client import Client
+from tuner.wire.messages import CampaignView
+
+READY_S = 60.0
+
+CAMPAIGN = """
+[[campaign]]
+name = "{name}"
+machine = "{name}-machine"
+{head}
+[campaign.budget]
+trials = {trials}
+[campaign.policy]
+autostart = {autostart}
+approval = false
+repeat_after = 0
+{policy}
+[campaign.adapter]
+name = "simulated"
+[campaign.adapter.settings]
+problem = "sasena"
+{machine}
+[campaign.adapter.deadlines]
+{deadlines}
+[[campaign.parameter]]
+kind = "continuous"
+name = "x1"
+low = 0.0
+high = 5.0
+start = 3.5
+unit = "mm"
+[[campaign.parameter]]
+kind = "continuous"
+name = "x2"
+low = 0.0
+high = 5.0
+start = 1.5
+"""
+
+
+def campaign_text(name="press", *, trials=8, autostart=True, head="", policy="", machine="", deadlines="") -> str:
+    return CAMPAIGN.format(
+        name=name,
+        trials=trials,
+        autostart="true" if autostart else "false",
+        head=head,
+        policy=policy,
+        machine=machine,
+        deadlines=deadlines,
+    )
+
+
+class Running:
+    """A daemon that can be started, killed and started again."""
+
+    def __init__(self, directory: Path, config: str) -> None:
+        self.directory = directory
+        self.state = directory / "state"
+        self.config = directory / "tuner.toml"
+        self.config.write_text(config)
+        self.process: subprocess.Popen[bytes] | None = None
+        self._notified: queue.Queue[str] = queue.Queue()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(directory / "notify"))
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        """Take what the daemon tells the service manager, for the kernel keeps only a few messages."""
+        while (message := self._socket.recv(4096)) != b"end":
+            self._notified.put(message.decode())
+
+    def start(self, *, wait=True, watchdog_s: float | None = None) -> "Running":
+        environ = {**os.environ, "NOTIFY_SOCKET": str(self.directory / "notify")}
+        if watchdog_s is not None:
+            environ["WATCHDOG_USEC"] = str(round(watchdog_s * 1e6))
+        with (self.directory / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tuner", "run", str(self.config), "--state", str(self.state)],
+                env=environ,
+                stderr=log,
+            )
+        if wait:
+            self.wait_for("READY=1")
+        return self
+
+    def wait_for(self, word: str) -> None:
+        """Wait until the daemon has told the service manager so."""
+        while word not in self._notified.get(timeout=READY_S):
+            pass
+
+    def client(self, actor="anna") -> Client:
+        return Client.local(self.state, actor=actor)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, sent=signal.SIGTERM) -> int:
+        self.process.send_signal(sent)
+        return self.process.wait(READY_S)
+
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(b"end", str(self.directory / "notify"))
+        self._listener.join()
+        self._socket.close()
+
+    @contextmanager
+    def journal(self) -> Iterator[Store]:
+        with Store.open_reading(self.state / FILE_NAME) as store:
+            yield store
+
+
+@contextmanager
+def daemon(config: str) -> Iterator[Running]:
+    """A daemon that is not started yet; its directory is short enough for the path of a socket."""
+    with tempfile.TemporaryDirectory(prefix="tuner-") as directory:
+        running = Running(Path(directory), config)
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+def better(view: CampaignView) -> int:
+    """The trial that an exact judge prefers; the simulated machine tells its cost."""
+    sides = (view.duel.left, view.duel.right)
+    return min(sides, key=lambda trial: trial.measurements["objective"]).number
+
+
+def until(client: Client, campaign: str, ready) -> CampaignView:
+    """Follow a campaign until it is as wanted."""
+    view = client.snapshot(campaign)
+    if ready(view):
+        return view
+    for _ in client.events(campaign):
+        view = client.snapshot(campaign)
+        if ready(view):
+            return view
+    raise AssertionError("the events ended")
+
+
+def tune(client: Client, campaign: str, ready=lambda view: view.mode == "Complete") -> CampaignView:
+    """Answer every question until the campaign is as wanted."""
+    while True:
+        view = until(client, campaign, lambda view: view.duel is not None or ready(view))
+        if ready(view):
+            return view
+        client.judge(campaign, view.duel.number, better(view), took_s=1.0)

@@ -1,0 +1,111 @@
+"""kill -9 at random moments while a client answers and retries: what was acknowledged is there, and once."""
+
+import json
+import random
+import threading
+import uuid
+from collections import Counter
+
+import pytest
+
+from tests.daemon.running import Running, better, campaign_text, daemon
+from tuner.errors import TunerError, UnreachableError
+from tuner.wire.errors import RefusedReply
+
+MACHINE = 'seconds_per_trial = 0.02\nmemory = "{memory}"'
+
+
+class Judge(threading.Thread):
+    """Answers every question, again and again with the same id until it is acknowledged."""
+
+    def __init__(self, running: Running) -> None:
+        super().__init__(daemon=True)
+        self.running = running
+        self.acknowledged: list[tuple[int, int]] = []
+        self.surprises: list[str] = []
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        while not self.done.is_set():
+            try:
+                with self.running.client() as client:
+                    self.answer(client)
+            except UnreachableError:
+                continue
+            except TunerError as error:
+                self.surprises.append(repr(error))
+
+    def answer(self, client) -> None:
+        for _ in client.events("press"):
+            view = client.snapshot("press")
+            if view.duel is not None:
+                self.one(client, view.duel.number, better(view))
+            if self.done.is_set():
+                return
+
+    def one(self, client, duel: int, winner: int) -> None:
+        identity = uuid.uuid4().hex
+        while not self.done.is_set():
+            try:
+                client.request(
+                    "judgment.give", "press", {"duel": duel, "winner": winner}, request_id=identity, timeout_s=1.0
+                )
+            except UnreachableError:
+                continue
+            except RefusedReply as refusal:
+                self.surprises.append(f"duel {duel}: {refusal.code} {refusal}")
+            else:
+                self.acknowledged.append((duel, winner))
+            return
+
+
+def check(running: Running, judge: Judge) -> None:
+    with running.journal() as store:
+        verdict = store.verify()
+        assert verdict.ok, verdict
+        rows = [(row.type, json.loads(row.body)) for row in store.rows(campaign="press")]
+    assert judge.surprises == []
+    given = [(body["duel"], body["winner"]) for kind, body in rows if kind == "judgment_given"]
+    assert len(given) == len({duel for duel, _ in given}), "a duel was answered twice"
+    assert set(judge.acknowledged) <= set(given), "an acknowledged answer was lost"
+    assert len(judge.acknowledged) == len(set(judge.acknowledged))
+    trials = [body["trial"] for kind, body in rows if kind == "proposal_made"]
+    assert trials == list(range(1, len(trials) + 1))
+    outcomes = Counter(body["trial"] for kind, body in rows if kind == "outcome_told")
+    assert set(outcomes.values()) <= {1}, "a trial had two outcomes"
+    assert set(outcomes) >= set(trials[:-1]), "a trial was left behind"
+
+
+def bombard(kills: int, seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    with daemon("") as running:
+        memory = running.directory / "machine.json"
+        running.config.write_text(campaign_text(trials=100_000, machine=MACHINE.format(memory=memory)))
+        running.start()
+        judge = Judge(running)
+        judge.start()
+        pause = threading.Event()
+        for _ in range(kills):
+            pause.wait(rng.uniform(0.0, 1.5))  # the moment of the kill, not a wait for something
+            running.kill()
+            running.start(wait=rng.random() < 0.7)  # sometimes it is killed while it starts
+        running.kill()
+        running.start()
+        answered = len(judge.acknowledged)
+        while len(judge.acknowledged) < answered + 2 and judge.is_alive():
+            judge.join(0.1)
+        judge.done.set()
+        running.stop()
+        judge.join(20)
+        assert judge.acknowledged
+        check(running, judge)
+
+
+def test_nothing_acknowledged_is_lost_and_nothing_is_double():
+    bombard(kills=6, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_nothing_acknowledged_is_lost_in_two_hundred_kills():
+    bombard(kills=200, seed=2)
