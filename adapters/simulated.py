@@ -88,13 +88,12 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
 
     @classmethod
     def complaints(cls, settings: SimulatedSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
-        """The problem must have as many variables as the campaign has parameters, all numbers."""
+        """The problem must have as many variables as the campaign has parameters."""
         problem = get_problem(settings.problem)
-        found = [f"{p.name} is a choice, the problem {problem.name} needs numbers" for p in parameters if p.choices]
-        if problem.d != len(parameters):
-            variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
-            found.append(f"the problem {problem.name} has {variables}, the campaign {given}")
-        return found
+        if problem.d == len(parameters):
+            return ()
+        variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
+        return (f"the problem {problem.name} has {variables}, the campaign {given}",)
 
     def open(self, deadline_s: float) -> None:
         """Switch the machine on."""
@@ -102,22 +101,28 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         self._remember()
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
-        """Take a setting if it is complete and made of finite numbers."""
+        """Take a setting if it is complete and made of finite numbers and known choices."""
         self._fault(deadline_s)
         if set(setting) != set(self._names):
             raise RefusedError(f"the machine needs values for exactly {', '.join(self._names)}")
-        for name, value in setting.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        for parameter in self.parameters:
+            name, value = parameter.name, setting[parameter.name]
+            if parameter.choices:
+                if value not in parameter.choices:
+                    raise RefusedError(f"{name} must be one of {', '.join(parameter.choices)}, not {value!r}")
+            elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
                 raise RefusedError(f"{name} must be a finite number, not {value!r}")
         self._setting = dict(setting)
         self._note()
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:
-        """The setting applied last; empty before the first."""
+        """The setting applied last; before the first one the known-good one."""
         garbage = self._fault(deadline_s)
         error = self.settings.read_back_error
         answer: dict[str, Value] = dict(self._setting)
-        for parameter in self.parameters if error and answer else ():
+        for parameter in self.parameters if error else ():
+            if parameter.choices:
+                continue
             off = round(error) if parameter.kind == "integer" else error
             answer[parameter.name] = cast("float", answer[parameter.name]) + off
         if garbage:
@@ -128,8 +133,6 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
     def run_trial(self, tag: str, deadline_s: float) -> Outcome:
         """Evaluate the problem; the measurement `objective` is to be minimised. A tag's part is made once."""
         garbage = self._fault(deadline_s, makes_a_part=True)
-        if not self._setting:
-            raise RefusedError("no setting has been applied yet")
         outcome = self._parts.get(tag) or self._make_part(tag, deadline_s)
         if self._happens("crash", self.settings.crash_probability):
             self._crash(CRASH_EXIT_CODE)  # after the part was made: the worst moment
@@ -146,12 +149,21 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         """Switch the machine off."""
         self._open = False
 
+    def _number(self, place: int, parameter: ParameterInfo) -> float:
+        """The problem's variable; a choice stands for evenly spaced values of it."""
+        value = self._setting[parameter.name]
+        if not parameter.choices:
+            return float(value)
+        share = parameter.choices.index(str(value)) / (len(parameter.choices) - 1)
+        low, high = self._problem.bounds[place]
+        return float(low + share * (high - low))
+
     def _make_part(self, tag: str, deadline_s: float) -> Outcome:
         if self.settings.seconds_per_trial > deadline_s:
             self._sleep(deadline_s)
             raise DeadlineError(f"the trial takes {self.settings.seconds_per_trial} s, the deadline was {deadline_s} s")
         self._sleep(self.settings.seconds_per_trial)
-        point = np.array([[float(self._setting[name]) for name in self._names]])
+        point = np.array([[self._number(place, parameter) for place, parameter in enumerate(self.parameters)]])
         if not self._problem.is_valid(point)[0]:
             outcome = Outcome(valid=False, reason="the machine made no part at this setting")
         elif self._happens("scrap", self.settings.non_valid_probability):

@@ -1,5 +1,6 @@
 """From a state and an event to the next state; pure, and the only place where state comes from."""
 
+import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,7 +36,8 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
     if isinstance(one.event, e.CampaignCreated):
         if state is not None:
             raise HistoryError(f"event {one.seq}: the campaign {name} was created before")
-        return State(name, one.event.terms, Mode.IDLE, since=one.at, count=1, seq=one.seq)
+        series = hashlib.sha256(f"{name} {one.at.isoformat()}".encode()).hexdigest()[:6]
+        return State(name, one.event.terms, Mode.IDLE, since=one.at, series=series, count=1, seq=one.seq)
     if state is None:
         raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
     try:

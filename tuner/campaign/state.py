@@ -158,6 +158,7 @@ class State:
         terms: Its terms.
         mode: The state word.
         since: When it came to this mode.
+        series: Makes its part tags unlike those of any other campaign, also of one with the same name elsewhere.
         reason: Why it is held, stopped, aborted or complete.
         fault: The first fault since it last ran.
         count: How many events have made this state.
@@ -175,6 +176,7 @@ class State:
     terms: Terms
     mode: Mode
     since: datetime
+    series: str = ""
     reason: str = ""
     fault: str | None = None
     count: int = 0

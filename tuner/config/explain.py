@@ -1,5 +1,6 @@
 """Turns pydantic's errors into sentences for a process engineer: what is wrong and what is allowed."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -106,7 +107,12 @@ def _walk(root: type[BaseModel], location: Path) -> tuple[Path, list[type[BaseMo
     """
     path: list[str | int] = []
     tables = [root]
+    keyed = False  # whether the next step is a key of the user's own, as in [registers.pressure]
     for position, step in enumerate(location):
+        if keyed:
+            path.append(step)
+            keyed = False
+            continue
         tagged = [table for table in tables if step in _literals(table, "kind")]
         if tagged and len(tables) > 1:
             tables = tagged
@@ -120,6 +126,7 @@ def _walk(root: type[BaseModel], location: Path) -> tuple[Path, list[type[BaseMo
                 if step in (name, field.alias)
             ]
             tables = [table for annotation in annotations for table in _tables(annotation)]
+            keyed = any(_is_mapping(annotation) for annotation in annotations)
     return tuple(path), tables
 
 
@@ -128,6 +135,14 @@ def _tables(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [table for argument in get_args(annotation) for table in _tables(argument)]
+
+
+def _is_mapping(annotation: Any) -> bool:
+    """Whether an annotation is a mapping to tables, or a union with one."""
+    origin = get_origin(annotation)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return True
+    return any(_is_mapping(argument) for argument in get_args(annotation))
 
 
 def _literals(table: type[BaseModel], key: str) -> tuple[object, ...]:

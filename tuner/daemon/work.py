@@ -187,7 +187,7 @@ class Work:
                 return
         if state.terms.policy.dry_run:
             return  # somebody tells the outcome
-        outcome = await self._make(state, trial, self._tag(trial))
+        outcome = await self._make(state, trial, _tag(state, trial))
         if outcome is not None:
             told = c.MachineOutcome(
                 trial=trial.number,
@@ -198,9 +198,6 @@ class Work:
             )
             await self._post(told, effect)
 
-    def _tag(self, trial: Trial) -> str:
-        return f"{self.name}-{trial.tag}"
-
     async def _settle(self, state: State, trial: Trial) -> bool:
         """Wait and discard parts until the machine has taken the change; False if it failed."""
         policy = state.terms.policy
@@ -209,7 +206,7 @@ class Work:
             await asyncio.sleep(policy.settling_s)
         for number in range(1, policy.settling_parts + 1):
             self._news(f"discarding part {number} of {policy.settling_parts}", (number - 1) / policy.settling_parts)
-            if await self._make(state, trial, f"{self._tag(trial)}-settling-{number}") is None:
+            if await self._make(state, trial, f"{_tag(state, trial)}-settling-{number}") is None:
                 return False
         return True
 
@@ -238,6 +235,11 @@ class Work:
             log.error("%s: the machine is NOT at its known-good setting: %s", self.name, answer.text)
         command = c.AnswerHome(result=answer.result, text=answer.text, read_back=answer.read_back)
         await self._post(command, effect)
+
+
+def _tag(state: State, trial: Trial) -> str:
+    """Names the part for the machine: no other part ever has the same name."""
+    return f"{state.name}-{state.series}-{trial.tag}"
 
 
 def _proposal(result: dict[str, Any], source: Any, engine: str) -> c.Propose:
