@@ -14,12 +14,20 @@ INTERRUPTED = 130
 
 # name -> (module:attribute, what it does in one line); `tuner --help` must not import any of these modules
 COMMANDS = {
+    "adapters": ("tuner.adapters_cli:adapters", "List, check and begin adapters."),
     "bench": ("tuner.bench.cli:bench", "Measure speed, accuracy and the paper's experiments."),
+    "campaign": ("tuner.commands.campaign:campaign", "Start, pause, stop and correct campaigns."),
     "check-config": ("tuner.check_config:check_config", "Check configuration files and report every error at once."),
     "completion": ("tuner.completion:completion", "Print the completion script for your shell."),
+    "demo": ("tuner.demo:demo", "Watch a simulated machine being tuned."),
+    "doctor": ("tuner.commands.doctor:doctor", "Check configuration, keys, journal, clock, sockets and machines."),
+    "journal": ("tuner.journal.cli:journal", "Look at the journal, check it, copy it."),
+    "keys": ("tuner.commands.keys:keys", "Make, list and revoke keys of clients on the network."),
     "replay": ("tuner.replay:replay", "Compute every proposal of a journal again and compare."),
     "run": ("tuner.daemon.run:run", "Run the daemon in the foreground."),
-    "demo": ("tuner.demo:demo", "Watch a simulated machine being tuned."),
+    "schema": ("tuner.commands.schema:schema", "Print the wire protocol as JSON Schema."),
+    "status": ("tuner.commands.status:status", "Show what the daemon and its campaigns do."),
+    "stop": ("tuner.commands.stop:stop", "End the daemon and wait until it has gone."),
 }
 
 

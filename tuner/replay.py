@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tuner.campaign.events import ProposalMade
-from tuner.campaign.evolve import evolve, parsed
+from tuner.campaign.evolve import evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.compute.backend import Job
 from tuner.compute.pool import Pool
 from tuner.config.daemon import Daemon, places
+from tuner.daemon.archive import kept_state
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
 from tuner.text import counted
@@ -47,6 +48,20 @@ def proposals(store: Store, campaign: str | None) -> Iterator[Made]:
         if isinstance(one.event, ProposalMade) and one.event.source in TASKS and state is not None:
             yield Made(row.campaign, row.seq, one.event, model_input(state))
         states[row.campaign] = evolve(row.campaign, state, one)
+
+
+def wrong_snapshots(store: Store, campaign: str | None) -> list[str]:
+    """Campaigns whose kept state is not what their events give."""
+    wrong = []
+    for row in store.campaigns():
+        kept, seq = kept_state(store, row.name) if campaign in (None, row.name) else (None, 0)
+        if kept is None:
+            continue
+        rows = (one for one in store.rows(campaign=row.name) if one.seq <= seq)
+        state = fold(row.name, (parsed(one.seq, one.at, one.actor, one.body) for one in rows))
+        if state != kept:
+            wrong.append(row.name)
+    return wrong
 
 
 def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
@@ -82,6 +97,9 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
     one_blas_thread()
     directory = places(Daemon(state_directory=state), os.environ, Path.home()).state_directory
     with Store.open_reading(directory / FILE_NAME) as store:
+        snapshots = wrong_snapshots(store, campaign)
+        if snapshots:
+            raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
         wrong, count, engines = asyncio.run(_replay(store, campaign, workers))
     if not count:
         raise TunerError(

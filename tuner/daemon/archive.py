@@ -1,14 +1,17 @@
 """The journal for the event loop: one thread owns it, and states are read from snapshots and the events after them."""
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from tuner import campaign
 from tuner.campaign.evolve import evolve, parsed
 from tuner.campaign.state import State
 from tuner.journal.records import NewRow, Reply, Row
@@ -61,15 +64,27 @@ class Archive:
         self._thread.shutdown()
 
 
+@cache
+def code_digest() -> str:
+    """Of the source that folds events: a state folded by other source is not trusted, the events tell everything."""
+    sources = sorted(Path(campaign.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+
+def kept_state(store: Store, name: str) -> tuple[State | None, int]:
+    """The last snapshot made by this very source, and its event; None and 0 if there is none."""
+    snapshot = store.snapshot(name)
+    if snapshot is None or not snapshot.state.startswith(code_digest()):
+        return None, 0
+    try:
+        return STATE.validate_json(snapshot.state[len(code_digest()) :]), snapshot.seq
+    except ValidationError:
+        return None, 0
+
+
 def load_state(store: Store, name: str) -> State | None:
     """The state of a campaign: the last good snapshot and the events after it."""
-    state, after = None, 0
-    snapshot = store.snapshot(name)
-    if snapshot is not None:
-        try:
-            state, after = STATE.validate_json(snapshot.state), snapshot.seq
-        except ValidationError:
-            state, after = None, 0  # of another version: the events tell everything
+    state, after = kept_state(store, name)
     for row in store.rows(campaign=name, after=after):
         state = evolve(name, state, parsed(row.seq, row.at, row.actor, row.body))
     return state
@@ -77,7 +92,7 @@ def load_state(store: Store, name: str) -> State | None:
 
 def save_state(store: Store, state: State) -> None:
     """Keep a snapshot of a state."""
-    store.save_snapshot(state.name, state.seq, STATE.dump_json(state).decode())
+    store.save_snapshot(state.name, state.seq, code_digest() + STATE.dump_json(state).decode())
 
 
 def load_index(store: Store) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """What happens by the calendar: backups, questions when their window opens, the champion judged again."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from tuner.daemon.archive import Archive
 from tuner.daemon.engine import Post
 from tuner.daemon.times import text_of
 from tuner.journal.errors import JournalError
+from tuner.journal.store import Store
 
 BACKUPS_KEPT = 7
 REPLIES_KEPT = timedelta(days=7)
@@ -82,7 +84,8 @@ class Calendar:
         target = self._backups / f"journal-{now}Z.sqlite"
         try:
             self._backups.mkdir(mode=0o700, parents=True, exist_ok=True)
-            await self._archive.call(lambda store: store.backup(target))
+            path = await self._archive.call(lambda store: store.path)
+            await asyncio.to_thread(_back_up, path, target)
         except (JournalError, OSError):
             log.exception("no backup was made")
             return None
@@ -94,3 +97,9 @@ class Calendar:
     async def _forget_replies(self) -> None:
         before = text_of(self._clock() - REPLIES_KEPT)
         await self._archive.call(lambda store: store.prune_replies(before))
+
+
+def _back_up(path: Path, target: Path) -> None:
+    """By a connection that only reads, so that answers need not wait for a large copy."""
+    with Store.open_reading(path) as store:
+        store.backup(target)

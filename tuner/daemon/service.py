@@ -243,6 +243,7 @@ class Service:
         if due:
             try:
                 await asyncio.to_thread(_quick_check, path)
+                await self._archive.call(lambda store: store.checked())
             except DamagedError:
                 log.exception("the journal is damaged")
                 self.stop("the journal is damaged")

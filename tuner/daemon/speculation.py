@@ -36,17 +36,15 @@ class Speculation:
         self._jobs = {}
 
     async def _submit(self, state: State) -> None:
-        wanted: dict[str, Job] = {}
+        needed: set[str] = set()
         for future in futures(state, datetime.now(UTC), _likely(state)):
             key = basis(future)
-            if key in wanted:
-                continue
-            job = self._jobs.pop(key, None)
-            wanted[key] = job or self._compute.submit("propose", model_input(future), speculative=True)
-            await asyncio.sleep(0)  # a large campaign's input takes a moment: let others run in between
-        for job in self._jobs.values():
-            job.cancel()
-        self._jobs = wanted
+            needed.add(key)
+            if key not in self._jobs:
+                self._jobs[key] = self._compute.submit("propose", model_input(future), speculative=True)
+                await asyncio.sleep(0)  # a large campaign's input takes a moment: let others run in between
+        for key in self._jobs.keys() - needed:
+            self._jobs.pop(key).cancel()
 
 
 def _likely(state: State) -> tuple[str, ...]:

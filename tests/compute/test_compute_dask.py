@@ -1,0 +1,90 @@
+import asyncio
+import sys
+
+import pytest
+from distributed import LocalCluster
+
+from tests.compute.computing import payload, told, until
+from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied
+from tuner.compute.dask import DaskBackend
+from tuner.compute.tasks import TASKS
+
+SOON_S = 60.0
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "processes", [pytest.param(False, id="thread"), pytest.param(True, id="process", marks=pytest.mark.slow)]
+)
+async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": processes, "dashboard_address": "127.0.0.1:0"}
+    async with (
+        LocalCluster(asynchronous=True, **options) as cluster,
+        DaskBackend(cluster.scheduler_address) as backend,
+    ):
+        await until(lambda: len(cluster.scheduler.workers) == 1)
+        data = payload(told(seed=2))
+        jobs = [backend.submit("propose", data), backend.submit("propose", data, speculative=True)]
+        results = [await job.result(SOON_S) for job in jobs]
+        assert results == [TASKS["propose"](data)] * 2
+        again = backend.submit("propose", data)
+        assert again.done
+        assert await again.result(0.0) == results[0]
+        assert (backend.stats().misses, backend.stats().joins, backend.stats().hits) == (1, 1, 1)
+
+        with pytest.raises(ComputeError, match="dance failed: ValueError: there is no such task"):
+            await backend.submit("dance", {}).result(SOON_S)
+        with pytest.raises(ComputeError, match="is not JSON"):
+            backend.submit("ping", {"value": float("nan")})
+
+        # one thread: what is submitted while it is busy waits; needed work passes what is only likely
+        blocker = backend.submit("propose", payload(told(seed=4), strategy={"draws": 3000}))
+        await until(lambda: any(ws.processing for ws in cluster.scheduler.workers.values()))
+        order = []
+
+        async def note(number, *, speculative):
+            await backend.submit("ping", {"number": number}, speculative=speculative).result(SOON_S)
+            order.append(number)
+
+        waiting = [asyncio.create_task(note(number, speculative=True)) for number in range(4)]
+        with pytest.raises(ComputeTimeout, match="ping gave no result within"):
+            await backend.submit("ping", {"number": 9}, speculative=True).result(deadline_s=0.0)
+        needed = asyncio.create_task(note(3, speculative=False))
+        await blocker.result(SOON_S)
+        await asyncio.gather(*waiting, needed)
+        # the scheduler hands one task more to the worker than it has threads
+        assert [number for number in order if number != 0][:2] == [3, 3]
+
+        queued = backend.submit("ping", {"number": 10})
+        queued.cancel()
+        with pytest.raises(ComputeCancelled):
+            await queued.result(SOON_S)
+        left = backend.submit("propose", payload(told(seed=6), strategy={"draws": 3000}))
+    with pytest.raises(ComputeCancelled, match="closed"):
+        await left.result(SOON_S)
+
+
+@pytest.mark.asyncio
+async def test_a_job_on_a_cluster_that_goes_away_fails_instead_of_waiting():
+    cluster = await LocalCluster(n_workers=0, processes=False, asynchronous=True, dashboard_address="127.0.0.1:0")
+    async with DaskBackend(cluster.scheduler_address) as backend:
+        job = backend.submit("ping", {})
+        await until(lambda: len(cluster.scheduler.tasks) == 1)
+        await cluster.close()
+        with pytest.raises(WorkerDied, match="the Dask cluster lost it"):
+            await job.result(SOON_S)
+
+
+@pytest.mark.asyncio
+async def test_an_address_where_nobody_answers_is_an_error_with_a_sentence():
+    with pytest.raises(ComputeError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        async with DaskBackend("tcp://127.0.0.1:1", connect_deadline_s=0.2):
+            pass
+
+
+@pytest.mark.asyncio
+async def test_without_dask_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ComputeError, match=r"process-tuner\[dask\]"):
+        async with DaskBackend("tcp://127.0.0.1:1"):
+            pass

@@ -1,0 +1,125 @@
+"""Computes jobs on a Dask cluster that exists already, with the same results as the pool.
+
+The cluster's workers need the same versions of process-tuner, numpy and scipy, and one BLAS thread (Dask's nannies see
+to that). What Dask cannot do: a job that runs is not ended when it is cancelled, and never makes room for another one.
+"""
+
+import asyncio
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any, Self
+
+from tuner.compute.backend import ComputeError, Stats, WorkerDied
+from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Jobs, Work
+from tuner.compute.worker import answer
+
+REAL, AHEAD = 10, 0  # Dask's priorities: the larger goes first
+CONNECT_DEADLINE_S = 30.0
+
+
+class DaskBackend(Jobs):
+    """A Dask cluster; implements `tuner.compute.backend.Backend`.
+
+    Args:
+        address: Where its scheduler listens, such as "tcp://scheduler:8786".
+        cache_count: How many results are remembered at most.
+        cache_bytes: How large they may be together.
+        connect_deadline_s: How long to wait for the scheduler.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        cache_count: int = CACHE_COUNT,
+        cache_bytes: int = CACHE_BYTES,
+        connect_deadline_s: float = CONNECT_DEADLINE_S,
+    ) -> None:
+        super().__init__(cache_count=cache_count, cache_bytes=cache_bytes)
+        self._address = address
+        self._connect_deadline_s = connect_deadline_s
+        self._distributed: Any = None  # the package, which need not be installed, and untyped
+        self._client: Any = None
+        self._runs: dict[Work, dict[int, asyncio.Task[None]]] = {}  # by priority
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sent = 0
+
+    async def __aenter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            ComputeError: Dask is not installed, or nobody answers at the address.
+        """
+        try:
+            self._distributed = import_module("distributed")
+        except ImportError as error:
+            raise ComputeError("a Dask cluster needs the packages of the extra process-tuner[dask]") from error
+        try:
+            self._client = await self._distributed.Client(
+                self._address, asynchronous=True, set_as_default=False, timeout=self._connect_deadline_s
+            )
+        except (OSError, ValueError) as error:
+            raise ComputeError(f"no Dask scheduler answers at {self._address}: {error}") from error
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Disconnect; the cluster drops what nobody asks for any more."""
+        self._close_books()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()
+
+    def stats(self) -> Stats:
+        """Return what was done and what is under way; Dask does not say which of it runs, so that is an estimate."""
+        identity: dict[str, Any] = {} if self._client is None else dict(self._client.scheduler_info())
+        workers = int(identity.get("total_threads", 0))
+        busy = min(workers, len(self._under_way))
+        return Stats(workers=workers, busy=busy, queued=len(self._under_way) - busy, **asdict(self.counts))
+
+    def _begin(self, work: Work) -> None:
+        self._runs[work] = {}
+        self._send(work)
+
+    def _weighed(self, work: Work) -> None:
+        # a priority cannot be changed: send it again before all that is speculative; whichever is done first counts
+        if not work.speculative and REAL not in self._runs[work]:
+            self._send(work)
+
+    def _abandon(self, work: Work) -> None:
+        for task in self._runs.pop(work, {}).values():
+            task.cancel()
+
+    def _send(self, work: Work) -> None:
+        if self._client is None:
+            raise ComputeError("the Dask cluster is not connected")
+        self._sent += 1
+        priority = AHEAD if work.speculative else REAL
+        future = self._client.submit(
+            answer,
+            work.request,
+            key=f"tuner-{work.name}-{work.key}-{self._sent}",  # a number, because a cancelled key cannot be used again
+            priority=priority,
+        )
+        task = asyncio.create_task(self._await(work, future), name="compute on Dask")
+        self._runs[work][priority] = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _await(self, work: Work, future: Any) -> None:
+        try:
+            reply = await future
+        except self._distributed.KilledWorker:
+            self._settle(work, WorkerDied(f"{work.name} gave no result: workers of the Dask cluster died under it"))
+        except self._distributed.client.FutureCancelledError as error:
+            self._settle(work, WorkerDied(f"{work.name} gave no result: the Dask cluster lost it ({error})"))
+        except Exception as error:  # noqa: BLE001 - whatever Dask raises, those who wait must hear of it
+            self._settle(work, ComputeError(f"{work.name} failed on the Dask cluster: {error}"))
+        else:
+            self._answered(work, reply)
+        finally:
+            future.release()
+        for other in self._runs.pop(work, {}).values():
+            if other is not asyncio.current_task():
+                other.cancel()

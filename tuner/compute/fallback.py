@@ -1,0 +1,107 @@
+"""A proposal in milliseconds, without any model: for the moment when a part is due and the model is not ready.
+
+Glossary:
+    rows    (p, D) candidates in the unit cube        tried    (q, D) every trial's row, whatever became of it
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tuner.core.linalg import FloatArray
+from tuner.core.optimizer import Optimizer
+from tuner.core.parameters import SpaceError
+from tuner.core.space import BoolArray, Setting, Space
+
+PURPOSE = 4  # the optimiser's own draws from [seed, asks] have the purposes 0 to 3
+STEPS = (0.05, 0.1, 0.2)  # standard deviations in the unit cube, tried one after the other
+COUNT = 64
+STEP = "The model was not ready in time: a small step from the champion."
+FILL = "The model was not ready in time and there is no champion: a setting far from everything tried."
+FAR = "The model was not ready in time and every small step from the champion was tried: a setting farther off."
+REPEAT = "The model was not ready in time: repeats a setting, because none is left that was not tried."
+
+
+def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> dict[str, Any]:
+    """Return a new setting near the champion, or far from everything tried; always the same one for the same state.
+
+    Steps towards scrap are avoided while there are others. Nothing was fitted: the probabilities are None.
+
+    Args:
+        optimizer: What is known.
+        space: Where to look; the optimiser's own may be without the constraints.
+        asks: How many proposals were made; with the optimiser's seed it gives the random numbers.
+
+    Raises:
+        SpaceError: No setting satisfies all constraints.
+    """
+    ledger, champion_id = optimizer.ledger, optimizer.champion
+    trials = list(ledger.trials.values())
+    champion = None if champion_id is None else ledger.rows([ledger.trials[champion_id]])[0]
+    tried = ledger.rows(trials)
+    scrap = np.array([trial.valid is False and not trial.excluded for trial in trials], dtype=bool)
+    rng = np.random.default_rng([optimizer.seed, asks, PURPOSE])
+    groups = _candidates(space, champion, tried, rng)
+    setting, reason = _first_fresh(space, groups, tried, scrap, [trial.setting for trial in trials])
+    row = space.encode(setting)
+    return {
+        "trial_id": len(trials) + 1,
+        "setting": setting,
+        "champion_id": champion_id,
+        "reason": reason,
+        "kind": "fallback",
+        "better": None,
+        "valid": None,
+        "distance": float(_gaps(row[None], tried).min()) if trials else None,
+    }
+
+
+def _candidates(
+    space: Space, champion: FloatArray | None, tried: FloatArray, rng: np.random.Generator
+) -> Iterator[tuple[str, FloatArray]]:
+    """Yield feasible rows with a reason, the wanted ones first; the later ones are seldom needed and cost more."""
+    if champion is not None:
+        for size in STEPS:
+            rows = space.snap(champion + size * rng.standard_normal((COUNT, space.dimension)))
+            yield STEP, rows[space.feasible(rows)]
+        rows = space.neighbours(champion)
+        yield STEP, rows[np.argsort(_gaps(rows, champion[None])[:, 0], kind="stable")]
+    rows = space.sample(4 * COUNT, rng) if space.every is None else rng.permutation(space.every)
+    if not len(rows):
+        raise SpaceError("no setting satisfies all constraints")
+    if len(tried):
+        rows = rows[np.argsort(-_gaps(rows, tried).min(axis=1), kind="stable")]
+    yield FILL if champion is None else FAR, rows
+
+
+def _gaps(rows: FloatArray, tried: FloatArray) -> FloatArray:
+    """Return the distance of each row to each of `tried`, (p, q)."""
+    return np.asarray(np.sqrt(((rows[:, None, :] - tried[None]) ** 2).sum(axis=2)))
+
+
+def _first_fresh(
+    space: Space,
+    groups: Iterator[tuple[str, FloatArray]],
+    tried: FloatArray,
+    scrap: BoolArray,
+    settings: list[Setting],
+) -> tuple[Setting, str]:
+    """Return the first setting that was not tried and whose nearest trial is not scrap; else one that is."""
+    risky: list[tuple[str, FloatArray]] = []
+    for reason, rows in groups:
+        near_scrap = scrap[np.argmin(_gaps(rows, tried), axis=1)] if scrap.any() else np.zeros(len(rows), dtype=bool)
+        setting = _fresh(space, rows[~near_scrap], settings)
+        if setting is not None:
+            return setting, reason
+        risky.append((reason, rows))
+    for reason, rows in risky:
+        setting = _fresh(space, rows, settings)
+        if setting is not None:
+            return setting, reason
+    return space.decode(risky[-1][1][0]), REPEAT
+
+
+def _fresh(space: Space, rows: FloatArray, settings: list[Setting]) -> Setting | None:
+    decoded = (space.decode(row) for row in rows)
+    return next((space.checked(setting) for setting in decoded if setting not in settings), None)

@@ -1,0 +1,352 @@
+"""The journal on SQLite: append events and replies in one transaction, read them back, keep snapshots.
+
+A store belongs to the thread that opened it (SQLite's module refuses others). The daemon has one thread for the store
+that writes; everybody else opens the file with `Store.open_reading`.
+
+What is checked when a store is opened for writing: the event named by the last writer's mark (`tuner.journal.lock`)
+must still be there, and the last events must follow from each other. That takes milliseconds for a journal of any size.
+SQLite's `quick_check` reads the whole file: a million events (600 MB) took 1.2 s from memory but 17 s from a cold disk,
+and after a power cut the disk is cold. A journal that was closed properly cannot have been torn by us, so the check is
+due only if the last writer did not close it, or nothing is known. Then a small file is checked at once (a second at
+worst); for a large one `check_due` is true, and the daemon starts its work and lets another thread call `quick_check`
+on a store opened for reading.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlite_utils import Database
+
+from tuner.journal import backup as backups
+from tuner.journal import schema, verify
+from tuner.journal.chain import GENESIS, digest, extend
+from tuner.journal.connection import connect_reading, connect_writing
+from tuner.journal.errors import SQLITE_ERRORS, DamagedError, DuplicateRequestError, JournalError, explain
+from tuner.journal.files import make_directory, make_durable
+from tuner.journal.lock import Lock, Mark, read_mark
+from tuner.journal.records import BackupInfo, CampaignRow, NewRow, Reply, Row, Snapshot, Verdict
+from tuner.text import counted
+
+FILE_NAME = "journal.sqlite"
+_COLUMNS = "seq, campaign, at, type, body, actor, hash"
+_CHUNK = 1000  # rows read at once: no cursor stays open between them, which would keep the log from being reset
+_SNAPSHOTS_KEPT = 2
+_LAST_CHECKED = 100
+_LARGE_BYTES = 32 * 1024 * 1024  # of a file that is too large to be checked before work begins
+_MOST_SEQ = 2**63 - 1
+
+
+class Store:
+    """One open journal."""
+
+    def __init__(self, path: Path, db: Database, lock: Lock | None) -> None:
+        self._path = path
+        self._db = db
+        self._lock = lock
+        self._head = (0, GENESIS)
+        self._check_due = False
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Self:
+        """Open a journal for writing and check it; with `create`, begin a new one where there is none.
+
+        Raises:
+            HeldError: another process writes it.
+            DamagedError: it is not what was written.
+            JournalError: it cannot be opened; the text says why.
+        """
+        if not create and not path.exists():
+            raise JournalError(f"{path}: there is no journal")
+        make_directory(path.parent)
+        lock = Lock(path)
+        try:
+            mark = lock.mark
+            new = not path.exists() or path.stat().st_size == 0
+            if new:
+                _refuse_remains(path, mark)
+                path.touch(mode=0o600)
+            store = cls(path, connect_writing(path), lock)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            store._prepare(mark, new=new)
+        except BaseException:
+            store._db.close()
+            lock.release()
+            raise
+        return store
+
+    @classmethod
+    def open_reading(cls, path: Path) -> Self:
+        """Open an existing journal for reading only; it works while another process writes it."""
+        store = cls(path, connect_reading(path), None)
+        try:
+            with store._explained("opening"):
+                up_to_date = schema.check_version(store._db, str(path))
+        except BaseException:
+            store._db.close()
+            raise
+        if not up_to_date:
+            store._db.close()
+            raise JournalError(f"{path} is not a journal of this version of tuner: start the daemon once to update it")
+        return store
+
+    def _prepare(self, mark: Mark | None, *, new: bool) -> None:
+        """Bring the tables up to date and check as the module's docstring says."""
+        with self._explained("opening"):
+            if not new and not (mark and mark.clean):
+                self._check_due = self._path.stat().st_size > _LARGE_BYTES
+                if not self._check_due:
+                    verify.quick_check(self._db, self._path)
+            if not schema.check_version(self._db, str(self._path)):
+                schema.migrations().apply(self._db)
+            self._head = self._read_head()
+            verify.check_mark(self._db, mark, str(self._path))
+            verify.check_last(self._db, _LAST_CHECKED, str(self._path))
+        if new:
+            make_durable(self._path.parent)
+        if self._lock:
+            self._lock.mark = Mark(False, *self._head)
+
+    @property
+    def path(self) -> Path:
+        """The journal's file."""
+        return self._path
+
+    @property
+    def check_due(self) -> bool:
+        """The last writer did not close this large journal: somebody should call `quick_check` on another store."""
+        return self._check_due
+
+    def checked(self) -> None:
+        """Take note that the due check found nothing; else it is due again at the next opening."""
+        self._check_due = False
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """The last event's number and hash; 0 and `GENESIS` for an empty journal."""
+        return self._head if self._lock else self._read_head()
+
+    def append(self, rows: Sequence[NewRow], replies: Sequence[Reply] = ()) -> list[Row]:
+        """Store events and replies in one transaction; when this returns they survive a power cut.
+
+        Raises:
+            DiskFullError: nothing was stored; the same call may succeed later.
+            DuplicateRequestError: a request id has a reply already; nothing was stored.
+            JournalError: nothing was stored.
+        """
+        if not rows and not replies:
+            return []
+        doing = f"storing {counted(len(rows), 'event')}"
+        try:
+            added = list(extend(self._head, rows))
+        except UnicodeEncodeError as error:
+            raise JournalError(f"{doing}: a text has characters that cannot be stored ({error.reason})") from error
+        with self._transaction(doing):
+            self._db.conn.executemany(
+                f"INSERT INTO journal ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - our own constant
+                [(row.seq, row.campaign, row.at, row.type, row.body, row.actor, row.hash) for row in added],
+            )
+            self._db.conn.executemany(
+                "INSERT INTO campaigns (name, first_seq, last_seq, count) VALUES (?1, ?2, ?3, ?4)"
+                " ON CONFLICT (name) DO UPDATE SET last_seq = ?3, count = count + ?4",
+                _campaigns_of(added),
+            )
+            for reply in replies:
+                self._insert_reply(reply)
+        if added:
+            self._head = (added[-1].seq, added[-1].hash)
+        return added
+
+    def _insert_reply(self, reply: Reply) -> None:
+        try:
+            self._db.execute(
+                "INSERT INTO replies (request_id, digest, reply, at) VALUES (?, ?, ?, ?)",
+                (reply.request_id, reply.digest, reply.reply, reply.at),
+            )
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+                raise
+            raise DuplicateRequestError(f"the request {reply.request_id} has been answered already") from error
+
+    def reply(self, request_id: str) -> Reply | None:
+        """Return what was answered to a request, if it was."""
+        found = self._fetch("SELECT request_id, digest, reply, at FROM replies WHERE request_id = ?", (request_id,))
+        return Reply(*found[0]) if found else None
+
+    def prune_replies(self, before: str) -> int:
+        """Forget the replies given before a time (as in `Reply.at`); return how many they were."""
+        with self._transaction("forgetting old replies"):
+            return self._db.execute("DELETE FROM replies WHERE at < ?", (before,)).rowcount
+
+    def rows(self, *, campaign: str | None = None, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield events in their order, of one campaign or all, numbered above `after`.
+
+        Rows are read in chunks, each with its own short read: the caller may append in between.
+        """
+        where, values = ("", ()) if campaign is None else ("campaign = ? AND ", (campaign,))
+        left = limit
+        while left is None or left > 0:
+            size = _CHUNK if left is None else min(left, _CHUNK)
+            chunk = self._fetch(
+                f"SELECT {_COLUMNS} FROM journal WHERE {where}seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - ours
+                (*values, after, size),
+            )
+            for found in chunk:
+                yield Row(*found)
+            if len(chunk) < size:
+                return
+            after = chunk[-1][0]
+            left = None if left is None else left - size
+
+    def page(self, campaign: str | None, before: int | None, limit: int) -> list[Row]:
+        """Return at most `limit` events, newest first, numbered below `before`; of one campaign or all."""
+        where, values = ("", ()) if campaign is None else ("campaign = ? AND ", (campaign,))
+        found = self._fetch(
+            f"SELECT {_COLUMNS} FROM journal WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",  # noqa: S608 - ours
+            (*values, _MOST_SEQ if before is None else before, max(limit, 0)),
+        )
+        return [Row(*row) for row in found]
+
+    def part(self, campaign: str, first: int, limit: int) -> list[Row]:
+        """Return a campaign's events number `first`, `first` + 1, ... of its own count from 1 on."""
+        found = self._fetch(
+            f"SELECT {_COLUMNS} FROM journal WHERE campaign = ? ORDER BY seq LIMIT ? OFFSET ?",  # noqa: S608 - ours
+            (campaign, max(limit, 0), max(first - 1, 0)),
+        )
+        return [Row(*row) for row in found]
+
+    def campaigns(self) -> list[CampaignRow]:
+        """Return all campaigns in the order of their first event."""
+        found = self._fetch("SELECT name, first_seq, last_seq, count FROM campaigns ORDER BY first_seq", ())
+        return [CampaignRow(*row) for row in found]
+
+    def rebuild_campaigns(self) -> None:
+        """Make the table of campaigns again from the journal."""
+        with self._transaction("rebuilding the table of campaigns"):
+            self._db.execute("DELETE FROM campaigns")
+            self._db.execute(f"INSERT INTO campaigns {verify.CAMPAIGNS_OF_THE_JOURNAL}")
+
+    def save_snapshot(self, campaign: str, seq: int, state: str) -> None:
+        """Keep the fold of a campaign up to event `seq`, and the one before it."""
+        with self._transaction(f"storing a snapshot of campaign {campaign}"):
+            found = self._db.execute("SELECT hash FROM journal WHERE seq = ?", (seq,)).fetchone()
+            if not found:
+                raise JournalError(f"no snapshot at event {seq}: there is no such event")
+            self._db.execute(
+                "INSERT OR REPLACE INTO snapshots (campaign, seq, state, digest, journal_hash) VALUES (?, ?, ?, ?, ?)",
+                (campaign, seq, state, _snapshot_digest(campaign, seq, state, found[0]), found[0]),
+            )
+            self._db.execute(
+                "DELETE FROM snapshots WHERE campaign = ?1 AND seq NOT IN"
+                " (SELECT seq FROM snapshots WHERE campaign = ?1 ORDER BY seq DESC LIMIT ?2)",
+                (campaign, _SNAPSHOTS_KEPT),
+            )
+
+    def snapshot(self, campaign: str) -> Snapshot | None:
+        """Return the newest snapshot that belongs to this journal and is not damaged."""
+        seqs = self._fetch("SELECT seq FROM snapshots WHERE campaign = ? ORDER BY seq DESC", (campaign,))
+        for (seq,) in seqs:
+            with contextlib.suppress(DamagedError):  # a damaged snapshot only costs time: the events are still there
+                state, stored, journal_hash, found = self._fetch(
+                    "SELECT state, digest, journal_hash,"
+                    " (SELECT hash FROM journal WHERE journal.seq = snapshots.seq)"
+                    " FROM snapshots WHERE campaign = ? AND seq = ?",
+                    (campaign, seq),
+                )[0]
+                if journal_hash == found and stored == _snapshot_digest(campaign, seq, state, journal_hash):
+                    return Snapshot(campaign, seq, state, journal_hash)
+        return None
+
+    def quick_check(self) -> None:
+        """Raise DamagedError if the file's structure is damaged; may take long, and lets other threads run."""
+        with self._explained("checking"):
+            verify.quick_check(self._db, self._path)
+
+    def verify(self, progress: Callable[[int, int], None] | None = None, *, expect_head: str | None = None) -> Verdict:
+        """Check every event, the projection and the file; see `tuner.journal.verify` for what can be found."""
+        with self._explained("verifying"):
+            return verify.verify(self._db, progress, mark=read_mark(self._path), expect_head=expect_head)
+
+    def backup(self, target: Path) -> BackupInfo:
+        """Write a checked, durable copy; see `tuner.journal.backup`."""
+        with self._explained("backing up"):
+            return backups.backup(self._db, self._path, target)
+
+    def close(self) -> None:
+        """Close the journal; a writer leaves the mark that it did, unless a check is still due."""
+        head = self._head
+        self._db.close()
+        if self._lock:
+            lock, self._lock = self._lock, None
+            with contextlib.suppress(JournalError):  # without the mark, the next opening only checks more
+                lock.mark = Mark(not self._check_due, *head)
+            lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read_head(self) -> tuple[int, str]:
+        found = self._fetch("SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1", ())
+        return (int(found[0][0]), str(found[0][1])) if found else (0, GENESIS)
+
+    def _fetch(self, sql: str, values: tuple[object, ...]) -> list[tuple]:  # type: ignore[type-arg]
+        with self._explained("reading"):
+            return self._db.execute(sql, values).fetchall()
+
+    @contextlib.contextmanager
+    def _transaction(self, doing: str) -> Iterator[None]:
+        """BEGIN IMMEDIATE ... COMMIT, or nothing at all."""
+        if self._lock is None:
+            raise JournalError(f"{doing}: {self._path} is not open for writing")
+        with self._explained(doing):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            finally:
+                self._db.rollback()  # does nothing after COMMIT, nor where SQLite has rolled back by itself
+
+    @contextlib.contextmanager
+    def _explained(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except SQLITE_ERRORS as error:
+            raise explain(error, f"{self._path}: {doing}") from error
+
+
+def _campaigns_of(rows: Sequence[Row]) -> list[tuple[str, int, int, int]]:
+    """Return each campaign's name, first and last number and count among rows in their order."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for row in rows:
+        first, _, count = found.get(row.campaign, (row.seq, 0, 0))
+        found[row.campaign] = (first, row.seq, count + 1)
+    return [(name, *numbers) for name, numbers in found.items()]
+
+
+def _snapshot_digest(campaign: str, seq: int, state: str, journal_hash: str) -> str:
+    return digest(campaign, str(seq), state, journal_hash)
+
+
+def _refuse_remains(path: Path, mark: Mark | None) -> None:
+    """Do not begin a new journal in silence where an old one was lost."""
+    if mark is not None and mark.seq > 0:
+        raise DamagedError(
+            f"{path} is gone or empty, but it had {counted(mark.seq, 'event')}: restore a backup with `tuner journal "
+            f"restore`, or remove {path}.lock to begin a new journal"
+        )
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size > 0:
+        raise DamagedError(
+            f"{path} is gone, but its log {log.name} is there: put the journal back or move the log away"
+        )

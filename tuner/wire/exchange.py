@@ -1,0 +1,205 @@
+"""One request and its reply, without sockets: what is sent, how long to wait, what the answer means."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from zmq.constants import Event
+
+from tuner.errors import DeniedError
+from tuner.text import listed, nearest, shown
+from tuner.wire.endpoint import Link, is_encrypted
+from tuner.wire.errors import InvalidRequestError, NoReplyError, ProtocolError, error_of
+from tuner.wire.messages import LARGEST_BYTES, VERSION, Reply, Request
+from tuner.wire.ops import OPS
+
+USUAL_S = 10.0
+SLOW_S = 70.0  # the daemon itself gives up after 60 s
+SLOW_OPS = frozenset({"recommendation", "explanation", "slices"})
+
+_FIRST_WAIT_S = 2.0
+_FIRST_SLOW_WAIT_S = 65.0  # asking twice would be computing twice; a lost connection is noticed at once
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 2.0
+
+# what a socket's monitor tells that a client can act on
+WATCHED = (
+    Event.DISCONNECTED
+    | Event.HANDSHAKE_FAILED_AUTH
+    | Event.HANDSHAKE_FAILED_PROTOCOL
+    | Event.HANDSHAKE_FAILED_NO_DETAIL
+)
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def new_id() -> str:
+    """An id that no other request has."""
+    return uuid.uuid4().hex
+
+
+def make(model: type[M], fields: Mapping[str, Any]) -> M:
+    """Make a body; what is wrong with it becomes one sentence."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidRequestError(_sentence(error)) from None
+
+
+def compose(
+    op: str, campaign: str | None, actor: str | None, body: BaseModel | Mapping[str, Any] | None, request_id: str | None
+) -> Request:
+    """Make a request, after checking what can be checked here."""
+    known = OPS.get(op)
+    if known is None:
+        raise InvalidRequestError(f"there is no operation {shown(op)}{nearest(op, OPS) or ': ' + listed(OPS)}")
+    if known.campaign and campaign is None:
+        raise InvalidRequestError(f"{op} needs the name of a campaign")
+    if isinstance(body, BaseModel):
+        fields = body.model_dump(mode="json")
+    else:
+        fields = make(known.body, body or {}).model_dump(mode="json")
+    return make(
+        Request,
+        {"id": request_id or new_id(), "op": op, "campaign": campaign, "actor": actor, "body": fields},
+    )
+
+
+def encode(request: Request) -> bytes:
+    """The frame of a request."""
+    frame = request.model_dump_json(exclude_none=True).encode()
+    if len(frame) > LARGEST_BYTES:
+        raise InvalidRequestError(f"the request has {len(frame)} bytes; the daemon takes {LARGEST_BYTES} at most")
+    return frame
+
+
+def decode(frames: Sequence[bytes]) -> Reply:
+    """The reply in the frames that came.
+
+    Unknown fields are left out of account: a newer daemon may say more in the same version.
+    """
+    if len(frames) != 1:
+        raise ProtocolError(f"the daemon's reply has {len(frames)} frames instead of one; is it a tuner daemon?")
+    try:
+        reply = Reply.model_validate_json(frames[0], extra="ignore")
+    except ValidationError as error:
+        raise ProtocolError(f"the daemon's reply cannot be understood: {_sentence(error)}") from None
+    if reply.v != VERSION:
+        raise ProtocolError(f"the daemon answers in version {reply.v} of the protocol, this client speaks {VERSION}")
+    return reply
+
+
+def checked(reply: Reply) -> Reply:
+    """The reply, if it tells that something was done; else its error."""
+    error = error_of(reply)
+    if error is not None:
+        raise error
+    return reply
+
+
+def answer(reply: Reply, model: type[M]) -> M:
+    """The body of a reply as its model."""
+    try:
+        return model.model_validate(reply.body, extra="ignore")
+    except ValidationError as error:
+        raise ProtocolError(f"the daemon's answer is not a {model.__name__}: {_sentence(error)}") from None
+
+
+def no_reply(link: Link, request: Request, waited_s: float, hint: str, *, sent: bool) -> NoReplyError:
+    """What to tell when no answer came."""
+    if not sent:
+        start = (
+            "Is it running? Start it with `tuner run CONFIG`" if not is_encrypted(link.requests) else "Is it running?"
+        )
+        text = f"no daemon answers at {link.requests}, nothing was sent. {hint or start}"
+    elif OPS[request.op].command or request.op == "daemon.stop":
+        text = (
+            f"the daemon at {link.requests} did not answer within {waited_s:g} s: {request.op} may or may not have "
+            f"been done. Ask again with the same id, {request.id}: it will be done once only. {hint}"
+        )
+    else:
+        text = f"the daemon at {link.requests} did not answer {request.op} within {waited_s:g} s. {hint}"
+    return NoReplyError(text.strip(), request, sent=sent)
+
+
+class Pacing:
+    """When to send the same request again, and when to give up; the times double.
+
+    Args:
+        op: The operation.
+        timeout_s: How long to try; None: as the operation needs it.
+        find_s: How long to look for a daemon before anything was sent; None: all the time.
+        clock: A monotonic clock.
+    """
+
+    def __init__(
+        self,
+        op: str,
+        timeout_s: float | None,
+        find_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        slow = op in SLOW_OPS
+        self.total_s = timeout_s if timeout_s is not None else (SLOW_S if slow else USUAL_S)
+        self._until_s = clock() + self.total_s
+        self._find_until_s = self._until_s if find_s is None else min(self._until_s, clock() + find_s)
+        self._wait_s = _FIRST_SLOW_WAIT_S if slow else _FIRST_WAIT_S
+        self._pause_s = _FIRST_PAUSE_S
+        self._clock = clock
+
+    @property
+    def left_s(self) -> float:
+        """Seconds before giving up; not negative."""
+        return max(0.0, self._until_s - self._clock())
+
+    def wait_s(self, *, sent: bool) -> float:
+        """How long to wait for the answer to the next attempt; 0: give up."""
+        if not sent and self.find_s <= 0:
+            return 0.0
+        wait_s, self._wait_s = self._wait_s, self._wait_s * 2
+        return min(wait_s, self.left_s)
+
+    @property
+    def find_s(self) -> float:
+        """How long to look for a daemon yet; not negative."""
+        return max(0.0, self._find_until_s - self._clock())
+
+    def pause_s(self) -> float:
+        """How long to wait after a connection was lost, before the next attempt."""
+        pause_s, self._pause_s = self._pause_s, min(self._pause_s * 2, _LONGEST_PAUSE_S)
+        return min(pause_s, self.left_s)
+
+
+class Watch:
+    """What the monitor of a socket has told about its connection."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self.hint = ""
+
+    def tell(self, event: int) -> bool:
+        """Take an event; tells whether a connection was lost.
+
+        Raises:
+            DeniedError: the key is not accepted, or one is needed.
+            ProtocolError: there will never be a connection.
+        """
+        endpoint, key = self._link.requests, self._link.key
+        if event == Event.HANDSHAKE_FAILED_AUTH:
+            name = key.name if key else ""
+            raise DeniedError(f"the daemon at {endpoint} does not accept the key {name}: it is unknown or was revoked")
+        if event == Event.HANDSHAKE_FAILED_PROTOCOL:
+            if key is None and is_encrypted(endpoint):
+                raise DeniedError(f"the daemon at {endpoint} wants a key: give one with --key; see `tuner keys new`")
+            raise ProtocolError(f"what listens at {endpoint} does not speak as this client does: is it a tuner daemon?")
+        if event == Event.HANDSHAKE_FAILED_NO_DETAIL and key is not None:
+            self.hint = "Something there broke off: the key file may be from a daemon with another server key"
+        return event == Event.DISCONNECTED
+
+
+def _sentence(error: ValidationError) -> str:
+    details = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(step) for step in details["loc"])
+    return f"{where}: {details['msg']}" if where else details["msg"]
