@@ -4,7 +4,7 @@ Symbols: X (n, d) settings in rows; every function returns (n,) values and is to
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,20 @@ class UnknownProblemError(TunerError):
 
 @dataclass(frozen=True)
 class Problem:
-    """A function to minimise on a box; `validity` says where the machine makes a part at all (None: everywhere)."""
+    """A function to minimise on a box.
+
+    Attributes:
+        name: Its name.
+        low: The box's lower corner.
+        high: The box's upper corner.
+        function: The true cost; coordinates that are whole numbers are rounded first.
+        minimum: The least valid cost, before any drift.
+        minimisers: Where it is reached, before any drift.
+        validity: Says where the machine makes a part at all; None: everywhere.
+        integers: Which coordinates are whole numbers.
+        noise: Standard deviation of a part's cost around the true one: two parts of one setting differ.
+        drift: How far the optimum moves from one trial to the next, in the box's units; None: it stays.
+    """
 
     name: str
     low: tuple[float, ...]
@@ -30,6 +43,9 @@ class Problem:
     minimum: float
     minimisers: tuple[tuple[float, ...], ...]
     validity: Callable[[Array], NDArray[np.bool_]] | None = None
+    integers: tuple[int, ...] = ()
+    noise: float = 0.0
+    drift: tuple[float, ...] | None = None
 
     @property
     def d(self) -> int:
@@ -43,12 +59,45 @@ class Problem:
 
     def evaluate(self, X: Array) -> Array:  # noqa: N803 - matrix of settings
         """The objective in every row, also where it is not valid."""
-        return self.function(np.asarray(X, dtype=np.float64).reshape(-1, self.d))
+        return self.function(self._rows(X))
 
     def is_valid(self, X: Array) -> NDArray[np.bool_]:  # noqa: N803 - matrix of settings
         """Whether each row is valid."""
-        rows = np.asarray(X, dtype=np.float64).reshape(-1, self.d)
+        rows = self._rows(X)
         return np.ones(len(rows), dtype=np.bool_) if self.validity is None else self.validity(rows)
+
+    def part_costs(self, X: Array, rng: np.random.Generator) -> Array:  # noqa: N803 - matrix of settings
+        """The cost of one part made with each row: the true one with the machine's noise."""
+        return self.evaluate(X) + self.noise * rng.standard_normal(np.asarray(X).reshape(-1, self.d).shape[0])
+
+    def at_trial(self, number: int) -> "Problem":
+        """The problem as it is at this trial, from 0 on: function, limit and optimum have moved with the drift.
+
+        The optimum goes to and fro, so that it never leaves the box.
+        """
+        if self.drift is None or number == 0:
+            return self
+        path = np.array(self.minimisers[0]) + _swing(number * np.array(self.drift), self)
+        shift = path - np.array(self.minimisers[0])
+        function, validity = self.function, self.validity
+        return replace(
+            self,
+            function=lambda x: function(x - shift),
+            validity=None if validity is None else lambda x: validity(x - shift),
+            minimisers=(tuple(path.tolist()),),
+            drift=None,
+        )
+
+    def _rows(self, X: Array) -> Array:  # noqa: N803 - matrix of settings
+        rows = np.array(X, dtype=np.float64).reshape(-1, self.d)
+        rows[:, list(self.integers)] = np.rint(rows[:, list(self.integers)])
+        return rows
+
+
+def _swing(distance: Array, problem: Problem) -> Array:
+    """Return the way from the optimum after this distance, turned back at a tenth of the box's width."""
+    reach = 0.1 * np.ptp(problem.bounds, axis=1)
+    return np.asarray(reach - np.abs((distance + reach) % (4 * reach) - 2 * reach))
 
 
 def get_problem(name: str) -> Problem:
@@ -57,11 +106,12 @@ def get_problem(name: str) -> Problem:
     Raises:
         UnknownProblemError: with the nearest name and all names.
     """
-    if name not in PROBLEMS:
+    every = {**PROBLEMS, **VARIANTS}
+    if name not in every:
         raise UnknownProblemError(
-            f"no problem is called {shown(name)}{nearest(name, PROBLEMS) or ','} known: {listed(PROBLEMS)}"
+            f"no problem is called {shown(name)}{nearest(name, every) or ','} known: {listed(every)}"
         )
-    return PROBLEMS[name]
+    return every[name]
 
 
 def _sasena(x: Array) -> Array:
@@ -189,3 +239,38 @@ _ALL = (
     Problem("gramacy", (0, 0), (1, 1), _gramacy, 0.5997880520, ((0.19512269, 0.40466537),), _gramacy_valid),
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}
+
+
+def _pressed(x: Array) -> Array:
+    """A press with whole numbers of strokes and cavities: each count has its own best temperature and time."""
+    strokes, cavities, temperature, time = x.T
+    warm = temperature - 0.2 - 0.1 * strokes
+    slow = time - 0.9 + 0.15 * cavities
+    return np.asarray(8 * warm**2 + 5 * slow**2 + 0.3 * (strokes - 4) ** 2 + 0.5 * (cavities - 3) ** 2)
+
+
+def _hartmann_among_20(x: Array) -> Array:
+    """Hartmann's six coordinates at every third place; the other fourteen do nothing."""
+    return _hartmann6(x[:, 1:18:3])
+
+
+_HARTMANN6 = PROBLEMS["hartmann6"]
+_AMONG_20 = tuple(_HARTMANN6.minimisers[0][i // 3] if i in range(1, 18, 3) else 0.5 for i in range(20))
+_VARIANTS = (
+    # two parts of one setting differ by about as much as the last steps to the optimum gain
+    replace(PROBLEMS["six_hump"], name="six_hump_noisy", noise=0.1),
+    replace(_HARTMANN6, name="hartmann6_noisy", noise=0.1),
+    replace(PROBLEMS["sasena"], name="sasena_noisy", noise=0.2),
+    # a tool that wears: the optimum moves a thousandth of the box at each trial
+    replace(PROBLEMS["levy2"], name="levy2_drifting", drift=(0.02, 0.01)),
+    replace(_HARTMANN6, name="hartmann6_drifting", drift=(0.001,) * 6),
+    # whole numbers beside continuous ones; the rounded optimum of Rosenbrock is its own
+    Problem("press_mixed", (1, 1, 0, 0), (8, 6, 1, 1), _pressed, 0.0, ((4, 3, 0.6, 0.45),), integers=(0, 1)),
+    replace(PROBLEMS["rosenbrock5"], name="rosenbrock5_mixed", integers=(0, 3)),
+    Problem("levy10", (-10,) * 10, (10,) * 10, _levy, 0.0, ((1,) * 10,)),
+    Problem("levy20", (-10,) * 20, (10,) * 20, _levy, 0.0, ((1,) * 20,)),
+    Problem("rosenbrock10", (-3,) * 10, (3,) * 10, _rosenbrock, 0.0, ((1,) * 10,)),
+    Problem("rosenbrock20", (-3,) * 20, (3,) * 20, _rosenbrock, 0.0, ((1,) * 20,)),
+    Problem("hartmann6_among_20", (0,) * 20, (1,) * 20, _hartmann_among_20, _HARTMANN6.minimum, (_AMONG_20,)),
+)
+VARIANTS = {problem.name: problem for problem in _VARIANTS}

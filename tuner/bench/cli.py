@@ -2,10 +2,12 @@
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tuner.bench.daemon_cli import latency, load, start
 from tuner.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ MOST_JOBS = 256
 @click.group()
 def bench() -> None:
     """Measure speed, accuracy and the paper's experiments."""
+
+
+bench.add_command(latency)
+bench.add_command(load)
+bench.add_command(start)
 
 
 def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -202,3 +209,50 @@ def peers(
     if as_json:
         data = {"versions": versions, "speed": [row.to_json() for row in timed]}
         click.echo(json.dumps({**data, "regret": [row.to_json() for row in compared]}, allow_nan=False))
+
+
+@bench.command()
+@click.option("--full", "scale", flag_value="full", help="The paper's 20 trials of 100 duels, six functions (hours).")
+@click.option(
+    "--quick", "scale", flag_value="quick", default="quick", help="Less of everything (minutes); the default."
+)
+@click.option("--figure", "figures", type=click.IntRange(2, 7), multiple=True, help="Only this one; may be repeated.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("paper-out"),
+    show_default=True,
+    help="Directory of the finished runs and the pages.",
+)
+@click.option("--workers", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Local processes.")
+@click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler instead of local processes.")
+@click.option(
+    "--pages", type=click.Path(file_okay=False, path_type=Path), help="Write the pages here instead of --out."
+)
+@click.option("--pages-only", is_flag=True, help="Run nothing: write the pages from the runs that are finished.")
+def paper(
+    scale: str,
+    figures: tuple[int, ...],
+    out: Path,
+    workers: int,
+    dask: str | None,
+    pages: Path | None,
+    pages_only: bool,
+) -> None:
+    """Repeat the paper's experiments and write its claims beside what we measure (needs the extra `report`).
+
+    Each finished run is a line of OUT/runs.jsonl: the same command again goes on where it was stopped.
+    """
+    one_blas_thread()
+    from tuner.bench.paper.figures import require_matplotlib
+    from tuner.bench.paper.pages import write_pages
+    from tuner.bench.paper.plan import FIGURES, SCALES
+    from tuner.bench.paper.reproduce import run_missing
+    from tuner.bench.show import progress
+
+    require_matplotlib()
+    chosen = tuple(sorted(set(figures))) or FIGURES
+    if not pages_only:
+        run_missing(SCALES[scale], chosen, out, workers=workers, dask=dask, progress=progress)
+    for path in write_pages(SCALES[scale], chosen, out, pages or out):
+        click.echo(path)

@@ -69,6 +69,25 @@ def load(campaigns: int, trials: int, seconds: float, judges: int, as_json: bool
     out.print(f"{result.judgments} judgments acknowledged, {result.judgments / result.seconds:.1f} a second")
     out.print(f"acknowledged after p50 {waits.median:.1f} ms, p99 {waits.quantile(0.99):.1f} ms")
     out.print(
-        f"the daemon's memory {result.early_mb:.0f} MB after a tenth of the judgments, {result.late_mb:.0f} MB after all "
-        f"({result.late_mb / result.early_mb:.2f} times); all processes {result.all_mb:.0f} MB"
+        f"the daemon's memory {result.early_mb:.0f} MB after a tenth of the judgments, {result.late_mb:.0f} MB after "
+        f"all ({result.late_mb / result.early_mb:.2f} times); all processes {result.all_mb:.0f} MB"
     )
+
+
+@click.command()
+@click.option("--events", type=click.IntRange(1000, 100_000_000), default=1_000_000, show_default=True)
+def start(events: int) -> None:
+    """Time the daemon's start on a journal of many events: with an empty one, at first, again, and after kill -9."""
+    from tuner.bench.show import printer
+    from tuner.bench.start import measure_start
+
+    out = printer()
+    found = measure_start(events, lambda text: click.echo(text, err=True))
+    out.print(f"{found.events} events of {found.campaigns} campaigns, {found.megabytes:.0f} MB")
+    for label, seconds in (
+        ("an empty journal", found.empty_s),
+        ("the journal, for the first time", found.first_s),
+        ("again", found.again_s),
+        ("after kill -9", found.killed_s),
+    ):
+        out.print(f"{label}: ready after {seconds:.2f} s, {seconds / found.empty_s:.2f} times an empty one")

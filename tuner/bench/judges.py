@@ -1,6 +1,6 @@
 """Scripted judges: they see the costs of two parts and say which part is better, without or with errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -51,3 +51,68 @@ class ProbitJudge:
     def prefers_new(self, new: float, champion: float, rng: np.random.Generator) -> bool:
         """Compare the costs as they are seen."""
         return bool(new + self.noise * rng.standard_normal() < champion)
+
+
+@dataclass
+class TiringJudge:
+    """Begins with one probability of a wrong answer and nears another as the answers add up; a pause makes it fresh.
+
+    Attributes:
+        fresh: Probability of a flip at the first answer.
+        tired: What it grows to.
+        answers: After how many answers half of the way is gone.
+        given: Answers since the last pause; the judge's own count, so a judge serves one run.
+    """
+
+    fresh: float = 0.02
+    tired: float = 0.3
+    answers: float = 40.0
+    given: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.fresh <= self.tired <= 1.0:
+            raise ValueError(f"the probabilities of a flip rise within 0 to 1, not from {self.fresh} to {self.tired}")
+        if not (np.isfinite(self.answers) and self.answers > 0.0):
+            raise ValueError(f"a judge tires after a number of answers above 0, not {self.answers}")
+
+    @property
+    def probability(self) -> float:
+        """The probability that the next answer is wrong."""
+        return self.tired - (self.tired - self.fresh) * float(0.5 ** (self.given / self.answers))
+
+    def prefers_new(self, new: float, champion: float, rng: np.random.Generator) -> bool:
+        """Compare the costs, then perhaps say the opposite, a little more likely each time."""
+        flipped = bool(rng.random() < self.probability)
+        self.given += 1
+        return (new < champion) != flipped
+
+    def pause(self) -> None:
+        """Rest: the next answer is as good as the first."""
+        self.given = 0
+
+
+@dataclass
+class TwoOperators:
+    """Two judges of different care who take turns by chance; `operator` says who gave the last answer.
+
+    Attributes:
+        careful: Answers as "careful".
+        careless: Answers as "careless".
+        share: Probability that the careful one is asked.
+        operator: Who answered last; None before the first answer.
+    """
+
+    careful: Judge = field(default_factory=lambda: FlippingJudge(0.02))
+    careless: Judge = field(default_factory=lambda: FlippingJudge(0.25))
+    share: float = 0.5
+    operator: str | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.share <= 1.0:
+            raise ValueError(f"the careful operator's share lies between 0 and 1, not at {self.share}")
+
+    def prefers_new(self, new: float, champion: float, rng: np.random.Generator) -> bool:
+        """Let one of the two compare the costs."""
+        self.operator = "careful" if rng.random() < self.share else "careless"
+        judge = self.careful if self.operator == "careful" else self.careless
+        return judge.prefers_new(new, champion, rng)

@@ -8,29 +8,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
-
 from tuner.bench import machines
-from tuner.campaign import commands as c
-from tuner.campaign.decide import Actor, automatic, decide
-from tuner.campaign.evolve import Recorded, evolve
-from tuner.campaign.state import State
-from tuner.campaign.terms import Terms
-from tuner.config import parse_config
-from tuner.journal.chain import canonical
-from tuner.journal.records import NewRow
+from tuner.bench.history import history
 from tuner.journal.store import FILE_NAME, Store
 from tuner.local import LocalDaemon
-from tuner.problems import get_problem
 from tuner.wire.client import Client
 from tuner.wire.follow import Gap
 from tuner.wire.messages import CampaignView, EventMessage
 
 NAME = "bench"
-_ACTOR = Actor("bench", "engineer")
 
 
 @dataclass(frozen=True)
@@ -87,7 +75,8 @@ def reply_waits(known: int, seconds: float) -> tuple[Waits, Waits]:
     with tempfile.TemporaryDirectory(prefix="tuner-") as directory:
         journal = Path(directory) / FILE_NAME
         text = machines.head() + machines.campaign(NAME, trials=10 * known, seconds=0.0)
-        write_history(journal, text, known)
+        with Store.open(journal) as store:
+            store.append(history(NAME, text, known))
         with machines.daemon(text, journal) as running:
             with running.client("bench") as client:
                 client.hold(NAME, "to measure silence")
@@ -126,68 +115,6 @@ def _pings(client: Client, seconds: float) -> tuple[float, ...]:
         waits.append((time.perf_counter() - begin) * 1000)
         time.sleep(0.002)  # a few hundred clients' worth of requests in a second, not a flood
     return tuple(waits)
-
-
-def write_history(journal: Path, config: str, known: int) -> None:
-    """A journal of a campaign that has judged so many trials; its settings are random, its answers exact."""
-    terms = Terms.of(parse_config(config, "bench").campaigns[0])
-    problem = get_problem("sasena")
-    rng = np.random.default_rng(0)
-    state: State | None = None
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    rows: list[NewRow] = []
-
-    def tell(command: c.Command) -> State:
-        nonlocal state, now
-        now += timedelta(seconds=1)
-        events = list(decide(state, command, _ACTOR, now))
-        while events:
-            for event in events:
-                at = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
-                state = evolve(NAME, state, Recorded(len(rows) + 1, now, "bench", event))
-                rows.append(NewRow(NAME, at, event.type, canonical(event.model_dump(mode="json")), "bench"))
-            following = None if state is None else automatic(state, now)
-            events = [] if following is None else [following]
-        if state is None:
-            raise ValueError("there is no campaign")
-        return state
-
-    tell(c.Create(terms=terms))
-    campaign = tell(c.Start())
-    while campaign.spent < known or campaign.trial is not None:
-        if campaign.trial is None:
-            point = rng.uniform(0.0, 5.0, 2)
-            campaign = tell(_proposal(campaign, point))
-        trial = campaign.trials[-1]
-        at = np.array([[float(trial.setting["x1"]), float(trial.setting["x2"])]])
-        campaign = tell(c.SendSetting(trial=trial.number))
-        campaign = tell(c.AnswerSetting(trial=trial.number, result="applied", read_back=dict(trial.setting)))
-        campaign = tell(c.BeginTrial(trial=trial.number))
-        valid = bool(problem.is_valid(at)[0])
-        measured = {"objective": float(problem.evaluate(at)[0])} if valid else {}
-        campaign = tell(
-            c.MachineOutcome(trial=trial.number, valid=valid, reason="" if valid else "no part", measurements=measured)
-        )
-        if campaign.duel is not None:
-            left, right = (campaign.trials[number - 1] for number in (campaign.duel.left, campaign.duel.right))
-            best = min((left, right), key=lambda one: one.measurements["objective"])
-            campaign = tell(c.Judge(duel=campaign.duel.number, winner=best.number))
-    with Store.open(journal) as store:
-        store.append(rows)
-
-
-def _proposal(state: State, point: np.ndarray) -> c.Propose:
-    return c.Propose(
-        setting={"x1": float(point[0]), "x2": float(point[1])},
-        source="model",
-        kind="told",
-        champion=state.champion,
-        reason="a random setting for a measurement",
-        better=None,
-        valid=None,
-        distance=None,
-        model=state.memory,
-    )
 
 
 def as_json(waits: list[Waits]) -> str:

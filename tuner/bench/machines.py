@@ -21,7 +21,7 @@ seed = {seed}
 [campaign.budget]
 trials = {trials}
 [campaign.policy]
-autostart = true
+autostart = {autostart}
 approval = false
 repeat_after = 0
 [campaign.adapter]
@@ -49,9 +49,10 @@ def head(*, workers: int = 2, speculate: bool = True) -> str:
     return _HEAD.format(workers=workers, speculate="true" if speculate else "false")
 
 
-def campaign(name: str, *, trials: int, seconds: float, seed: int = 0) -> str:
+def campaign(name: str, *, trials: int, seconds: float, seed: int = 0, autostart: bool = True) -> str:
     """One campaign on a simulated machine."""
-    return _CAMPAIGN.format(name=name, trials=trials, seconds=float(seconds), seed=seed)
+    begins = "true" if autostart else "false"
+    return _CAMPAIGN.format(name=name, trials=trials, seconds=float(seconds), seed=seed, autostart=begins)
 
 
 @contextmanager
