@@ -85,16 +85,14 @@ class Running:
         while (message := self._socket.recv(4096)) != b"end":
             self._notified.put(message.decode())
 
-    def start(self, *, wait=True, watchdog_s: float | None = None) -> "Running":
+    def start(self, *, wait=True, watchdog_s: float | None = None, wrap=list) -> "Running":
+        """Start it; `wrap` may put a command before the daemon's."""
         environ = {**os.environ, "NOTIFY_SOCKET": str(self.directory / "notify")}
         if watchdog_s is not None:
             environ["WATCHDOG_USEC"] = str(round(watchdog_s * 1e6))
         with (self.directory / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tuner", "run", str(self.config), "--state", str(self.state)],
-                env=environ,
-                stderr=log,
-            )
+            command = [sys.executable, "-m", "tuner", "run", str(self.config), "--state", str(self.state)]
+            self.process = subprocess.Popen(wrap(command), env=environ, stderr=log)
         if wait:
             self.wait_for("READY=1")
         return self
