@@ -13,7 +13,7 @@ import numpy as np
 from tuner.bench.judges import ExactJudge, FlippingJudge, Judge, ProbitJudge
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer import Optimizer
-from tuner.core.parameters import Continuous, Value
+from tuner.core.parameters import Continuous, Integer, Value
 from tuner.core.proposer import AcquisitionName
 from tuner.core.space import Space
 from tuner.problems import Problem, get_problem
@@ -73,8 +73,14 @@ class Run:
 
 
 def box_space(problem: Problem) -> Space:
-    """Return the problem's box as a space of continuous parameters p0, p1, ..."""
-    return Space([Continuous(f"p{i}", a, b) for i, (a, b) in enumerate(zip(problem.low, problem.high, strict=True))])
+    """Return the problem's box as a space of parameters p0, p1, ..., continuous or whole numbers."""
+    sides = enumerate(zip(problem.low, problem.high, strict=True))
+    return Space(
+        [
+            Integer(f"p{i}", int(a), int(b)) if i in problem.integers else Continuous(f"p{i}", a, b)
+            for i, (a, b) in sides
+        ]
+    )
 
 
 def start_points(problem: Problem, seed: int, count: int) -> FloatArray:
@@ -83,8 +89,10 @@ def start_points(problem: Problem, seed: int, count: int) -> FloatArray:
 
 
 def to_box(problem: Problem, points: FloatArray) -> FloatArray:
-    """Return points of the unit cube in the problem's box."""
-    return np.asarray(problem.bounds[:, 0] + np.ptp(problem.bounds, axis=1) * points)
+    """Return points of the unit cube in the problem's box, on whole numbers where it has them."""
+    box = np.asarray(problem.bounds[:, 0] + np.ptp(problem.bounds, axis=1) * points)
+    box[..., list(problem.integers)] = np.rint(box[..., list(problem.integers)])
+    return box
 
 
 def judge_rng(seed: int) -> np.random.Generator:
@@ -103,7 +111,7 @@ def run_protocol(name: str, seed: int, options: Options) -> Run:
     optimizer = Optimizer(space, seed=seed, acquisition=options.acquisition, budget=options.start + options.trials)
     machine = _Machine(problem, optimizer, options.judge, judge_rng(seed))
     for point in to_box(problem, start_points(problem, seed, options.start)):
-        setting = dict(zip(space.names, point.tolist(), strict=True))
+        setting = {n: _as(space, i, v) for i, (n, v) in enumerate(zip(space.names, point.tolist(), strict=True))}
         champion = optimizer.champion
         machine.make(optimizer.add(setting), setting, champion)
     regret, seconds, scrap = [], [], 0
@@ -116,31 +124,49 @@ def run_protocol(name: str, seed: int, options: Options) -> Run:
     return Run(name, seed, tuple(regret), scrap, tuple(seconds))
 
 
+def _as(space: Space, place: int, value: float) -> Value:
+    return int(value) if isinstance(space.parameters[place], Integer) else value
+
+
 @dataclass
 class _Machine:
-    """Makes the parts, has them judged, and knows what each one truly costs."""
+    """Makes the parts, has them judged by what each part cost, and knows what each setting truly costs now."""
 
     problem: Problem
     optimizer: Optimizer
     judge: Judge
     rng: np.random.Generator
-    costs: dict[int, float] = field(default_factory=dict)
+    parts: dict[int, float] = field(default_factory=dict)
+    points: dict[int, FloatArray] = field(default_factory=dict)
+
+    @property
+    def present(self) -> Problem:
+        """The problem as it is after the trials so far: some drift."""
+        return self.problem.at_trial(len(self.optimizer.ledger.trials) - 1)
 
     def make(self, trial_id: int, setting: Mapping[str, Value], champion_id: int | None) -> bool:
         """Run a trial, tell its outcome and its duel, and return whether it was valid."""
         point = np.array([[float(value) for value in setting.values()]])
-        valid = bool(self.problem.is_valid(point)[0])
+        problem = self.present
+        valid = bool(problem.is_valid(point)[0])
         self.optimizer.tell_outcome(trial_id, valid)
         if not valid:
             return False
-        self.costs[trial_id] = float(self.problem.evaluate(point)[0])
+        self.points[trial_id] = point
+        # a stream of their own is not needed: problems without noise draw nothing
+        self.parts[trial_id] = float(
+            (problem.part_costs(point, self.rng) if problem.noise else problem.evaluate(point))[0]
+        )
         if champion_id is not None:
-            wins = self.judge.prefers_new(self.costs[trial_id], self.costs[champion_id], self.rng)
+            wins = self.judge.prefers_new(self.parts[trial_id], self.parts[champion_id], self.rng)
             winner, loser = (trial_id, champion_id) if wins else (champion_id, trial_id)
             self.optimizer.tell_judgment(winner, loser)
         return True
 
     def regret(self) -> float:
-        """Return the champion's true cost above the known minimum."""
+        """Return the true cost of the champion's setting above the known minimum, both as they are now."""
         champion = self.optimizer.champion
-        return math.inf if champion is None else max(self.costs[champion] - self.problem.minimum, 0.0)
+        if champion is None:
+            return math.inf
+        problem = self.present
+        return max(float(problem.evaluate(self.points[champion])[0]) - problem.minimum, 0.0)
