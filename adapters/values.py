@@ -18,6 +18,14 @@ _LONGEST_SHOWN = 200  # characters of an answer that are quoted in an error
 _JSON_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
+class AlarmError(RefusedError):
+    """The machine has an alarm; during a trial it means that there is no part, for this reason."""
+
+    def __init__(self, text: str, alarm: str) -> None:
+        super().__init__(text)
+        self.alarm = alarm
+
+
 class Deadline:
     """How much of a call's time is left."""
 
