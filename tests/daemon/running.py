@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,6 +113,13 @@ class Running:
     def stop(self, sent=signal.SIGTERM) -> int:
         self.process.send_signal(sent)
         return self.process.wait(READY_S)
+
+    def wait_for_log(self, text: str) -> None:
+        """The log is written by a thread of its own, so a line may come a moment later."""
+        end, pause = time.monotonic() + READY_S, threading.Event()
+        while text not in self.log():
+            assert time.monotonic() < end, f"{text!r} is not in the log:\n{self.log()}"
+            pause.wait(0.02)
 
     def log(self) -> str:
         return (self.directory / "log").read_text()

@@ -194,7 +194,7 @@ def test_sighup_reads_the_configuration_again_and_a_wrong_one_changes_nothing(ru
     running.process.send_signal(signal.SIGHUP)
     running.wait_for("READY=1")
     assert client.snapshot("oven").budget.trials == view.budget.trials
-    assert "syntax" in running.log()
+    running.wait_for_log("syntax")
     running.config.write_text(text)
 
 

@@ -1,8 +1,8 @@
 """How many campaigns one daemon bears: simulated machines, every question answered, memory watched."""
 
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,11 +76,8 @@ def run_load(campaigns: int, trials: int, seconds: float, judges: int, told: Cal
                             answer(client, name)
                     time.sleep(0.02)
 
-        threads = [threading.Thread(target=judge, args=(part,), daemon=True) for part in range(judges)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(judges) as people:
+            list(people.map(judge, range(judges)))
         seconds_taken = time.perf_counter() - begin
         late, everything = memory_mb(running.pid), _all_mb(running)
     return Load(

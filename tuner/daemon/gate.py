@@ -135,6 +135,8 @@ def plan(terms: Terms, have: Mapping[str, Value], target: SettingMap) -> list[Mo
         GateRefusal: The target is not allowed, or no allowed way leads there.
     """
     target = checked(terms, target)
+    if not have:
+        return _from_nothing(terms, target)
     problem = read_back_problem(terms, have)
     if problem is not None:
         raise GateRefusal(problem)
@@ -155,6 +157,18 @@ def plan(terms: Terms, have: Mapping[str, Value], target: SettingMap) -> list[Mo
     for move in moves[:-1]:
         _check_between(terms, move.setting, have)
     return moves
+
+
+def _from_nothing(terms: Terms, target: SettingMap) -> list[Move]:
+    """The moves of a machine that says it has no setting yet: first to the known-good one, then on from there."""
+    limited = [p.name for p in terms.parameters if not isinstance(p, Choice) and (p.step_limit or p.rate_limit)]
+    if limited:
+        raise GateRefusal(
+            f"the machine has no setting yet, and {listed(limited)} may only move in steps from the value it has; "
+            "bring it to its known-good setting by hand"
+        )
+    known_good = checked(terms, terms.known_good)
+    return [Move(known_good, 0.0), *plan(terms, known_good, target)]
 
 
 def _toward(parameter: Parameter, now: Value, target: Value) -> tuple[Value, float]:
@@ -230,8 +244,18 @@ class Gate:
         except AdapterError as error:
             return Answer("failed" if error.retry else "refused", str(error))
         if dry_run:
-            return Answer("applied", "dry run: nothing was sent", have)
+            return Answer("applied", "dry run: nothing was sent", _plain(have))
         return await self._go(terms, have, target, moves, home=home)
+
+    async def changed(self, terms: Terms, setting: SettingMap) -> str | None:
+        """Why a part made now would not be one of this setting, or None.
+
+        Raises:
+            AdapterError: The machine does not say which setting it has.
+        """
+        have = await self._link.read_back()
+        problem = read_back_problem(terms, have)
+        return problem or listed(differences(terms, setting, have)) or None
 
     async def _not_ready(self) -> str | None:
         health = await self._link.health()
@@ -276,9 +300,10 @@ class Gate:
             have = await self._link.read_back()
         except AdapterError:
             return Answer("unverified", f"{error}; the machine does not say what it has now")
-        if read_back_problem(terms, have) or differences(terms, before, have):
+        same = not have if not before else not (read_back_problem(terms, have) or differences(terms, before, have))
+        if not same:
             return Answer("unverified", f"{error}; the machine has changed", _plain(have))
-        return Answer("failed" if error.retry else "refused", str(error), have)
+        return Answer("failed" if error.retry else "refused", str(error), _plain(have))
 
 
 def _plain(have: Mapping[str, object]) -> SettingMap | None:

@@ -12,8 +12,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from tuner.adapter import Adapter, AdapterError, Health, LinkError, Outcome, ParameterInfo
+from tuner.errors import TunerError
 from tuner.plugins import load_adapter
 from tuner.threads import one_blas_thread
+
+MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
 
 
 def serve(pipe: Connection, name: str, settings: str, parameters: tuple[ParameterInfo, ...]) -> None:
@@ -34,6 +37,8 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
                 answer = {"value": _CALLS[message["call"]](adapter, message["arguments"])}
             except AdapterError as error:
                 answer = {"error": str(error), "retry": error.retry}
+            except TunerError as error:  # the adapter is not installed or for another version: once more does not help
+                answer = {"error": str(error), "retry": False}
             except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation
                 answer = {"error": f"{type(error).__name__}: {error}", "retry": True}
             pipe.send_bytes(_encoded(answer))
@@ -46,11 +51,16 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
 
 def _encoded(answer: dict[str, Any]) -> bytes:
     try:
-        return json.dumps(answer, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
+        encoded = json.dumps(answer, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
         return json.dumps(
             {"error": f"the adapter answered what cannot be written down: {error}", "retry": True}
         ).encode()
+    if len(encoded) > MOST_BYTES and "value" in answer:
+        return json.dumps(
+            {"error": f"the adapter answered {len(encoded)} bytes, more than {MOST_BYTES}", "retry": True}
+        ).encode()
+    return encoded
 
 
 def _read_back(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:

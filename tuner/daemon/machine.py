@@ -5,6 +5,7 @@ import contextlib
 import json
 import multiprocessing
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from tuner.daemon.host import serve
 GRACE_S = 2.0  # an adapter that keeps its deadline answers by then
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 30.0
+MOST_LETTERS = 2000  # of what an adapter says about a fault
 
 T = TypeVar("T")
 
@@ -43,6 +45,16 @@ class _Outcome(_Strict):
 _SETTING: TypeAdapter[dict[str, Value]] = TypeAdapter(dict[str, Value], config=ConfigDict(strict=True))
 
 
+@dataclass(eq=False, slots=True)
+class _Call:
+    """A call to the adapter; `wanted` until whoever waits for it is cancelled or the machine is let go."""
+
+    name: str
+    deadline_s: float
+    arguments: dict[str, Any]
+    wanted: bool = True
+
+
 class Machine:
     """Speaks with one adapter's process; starts it when it is needed and again after it died."""
 
@@ -52,7 +64,9 @@ class Machine:
         self._process: ForkServerProcess | None = None
         self._pipe: Connection | None = None
         self._turn = asyncio.Lock()
+        self._calls: set[_Call] = set()
         self._deaths = 0
+        self._rest_until_s = 0.0
         self.restarts = 0
         self.used = False
 
@@ -84,17 +98,19 @@ class Machine:
             raise LinkError(f"the adapter answered nonsense: {error}") from error
 
     async def close(self) -> None:
-        """Let go of the machine in good order."""
+        """Let go of the machine in good order; a call under way has a little time to end."""
         if self._process is not None:
-            with contextlib.suppress(AdapterError):
-                await self._call("close", _nothing, GRACE_S)
+            with contextlib.suppress(AdapterError, TimeoutError):
+                await asyncio.wait_for(self._call("close", _nothing, GRACE_S), 2 * GRACE_S)
         self.kill()
         async with self._turn:
             self._drop()
 
     def kill(self) -> None:
-        """Let go of the machine at once; a call under way fails."""
-        if self._process is not None:
+        """Let go of the machine at once: a call under way fails, one that waits is never sent."""
+        for call in self._calls:
+            call.wanted = False
+        if self._process is not None and self._process.is_alive():
             self._process.kill()
         if not self._turn.locked():
             self._drop()
@@ -104,37 +120,53 @@ class Machine:
         pipe, self._pipe = self._pipe, None
         if pipe is not None:
             pipe.close()
-        if process is not None:
+        if process is not None and process.is_alive():  # the number of one that is gone may be another's by now
             process.kill()
 
     async def _call(self, name: str, parse: Callable[[Any], T], deadline_s: float, **arguments: Any) -> T:
         """One call and its answer.
 
-        Whoever waits may be cancelled; the call goes on until it is answered, because an answer that nobody waits for
-        would be taken for the next one's.
+        Whoever waits may be cancelled. A call that was sent goes on until it is answered, because an answer that nobody
+        waits for would be taken for the next one's; a call that was not sent by then never is.
         """
-        value = await asyncio.shield(asyncio.create_task(self._in_turn(name, deadline_s, arguments)))
+        call = _Call(name, deadline_s, arguments)
+        self._calls.add(call)
+        task = asyncio.create_task(self._in_turn(call))
+        task.add_done_callback(_noticed)
+        try:
+            value = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            call.wanted = False
+            raise
+        finally:
+            self._calls.discard(call)
         try:
             return parse(value)
         except ValidationError as error:
             what = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in error.errors()[:3])
-            raise LinkError(f"the adapter answered nonsense to {name}: {what}") from error
+            raise LinkError(_sentence(f"the adapter answered nonsense to {name}: {what}")) from error
 
-    async def _in_turn(self, name: str, deadline_s: float, arguments: dict[str, Any]) -> Any:
+    async def _in_turn(self, call: _Call) -> Any:
         """Calls of one machine never overlap."""
         async with self._turn:
+            if self._process is None and call.name == "close":
+                return None
             if self._process is None:
-                await self._start()
+                await self._start(call)
+            _check_wanted(call)
             try:
-                return await self._exchange(name, deadline_s, arguments)
+                return await self._exchange(call)
             except (_LostError, DeadlineError):
-                self._drop()
+                self._died()
                 raise
 
-    async def _start(self) -> None:
-        if self._deaths:
-            await self._sleep(min(BACK_OFF_S * 2.0 ** (self._deaths - 1), LONGEST_BACK_OFF_S))
-            self.restarts += 1
+    async def _start(self, call: _Call) -> None:
+        """Start the adapter's process, some time after it died."""
+        rest_s = self._rest_until_s - asyncio.get_running_loop().time()
+        if self._deaths and rest_s > 0:
+            await self._sleep(rest_s)
+        _check_wanted(call)
+        self.restarts += self.used
         context = multiprocessing.get_context("forkserver")
         ours, theirs = context.Pipe()
         parameters = tuple(parameter_info(parameter) for parameter in self.terms.parameters)
@@ -142,45 +174,81 @@ class Machine:
         process = context.Process(
             target=serve, args=(theirs, self.terms.adapter.name, settings, parameters), daemon=True, name="adapter"
         )
-        await asyncio.to_thread(process.start)
-        self.used = True
-        theirs.close()
-        self._process, self._pipe = process, ours
-        self._deaths += 1  # until it has shown that it lives
         try:
-            await self._exchange("open", self.terms.adapter.deadlines.open_s, {})
-        except BaseException:
+            await asyncio.to_thread(process.start)
+        except (OSError, EOFError) as error:
+            self._died()
+            raise LinkError(f"the adapter's process cannot be started: {error}") from error
+        finally:
+            theirs.close()
+        self.used = True
+        self._process, self._pipe = process, ours
+        try:
+            _check_wanted(call)
+            await self._exchange(_Call("open", self.terms.adapter.deadlines.open_s, {}))
+        except _UnwantedError:
             self._drop()
+            raise
+        except BaseException:
+            self._died()
             raise
         self._deaths = 0
 
-    async def _exchange(self, name: str, deadline_s: float, arguments: dict[str, Any]) -> Any:
+    def _died(self) -> None:
+        """Forget the process; the next one is started after a while, longer each time that none has opened."""
+        self._deaths += 1
+        back_off_s = min(BACK_OFF_S * 2.0 ** min(self._deaths - 1, 16), LONGEST_BACK_OFF_S)
+        self._rest_until_s = asyncio.get_running_loop().time() + back_off_s
+        self._drop()
+
+    async def _exchange(self, call: _Call) -> Any:
         pipe = self._pipe
         if pipe is None:
             raise _LostError("the adapter's process was ended")
-        message = {"call": name, "arguments": {**arguments, "deadline_s": deadline_s}}
-        answered = asyncio.get_running_loop().create_future()
+        message = {"call": call.name, "arguments": {**call.arguments, "deadline_s": call.deadline_s}}
         loop = asyncio.get_running_loop()
+        answered = loop.create_future()
         descriptor = pipe.fileno()
         loop.add_reader(descriptor, _receive, pipe, answered)
         try:
             pipe.send_bytes(json.dumps(message, allow_nan=False).encode())
-            answer = json.loads(await asyncio.wait_for(answered, deadline_s + GRACE_S))
+            answer = json.loads(await asyncio.wait_for(answered, call.deadline_s + GRACE_S))
+            if "error" in answer:
+                error, retry = _sentence(answer["error"]), bool(answer["retry"])
+                raise LinkError(error) if retry else RefusedError(error)
+            return answer["value"]
         except TimeoutError:
-            self._deaths = max(self._deaths, 1)
-            raise DeadlineError(f"{name} took longer than {deadline_s:g} s; the adapter was ended") from None
+            raise DeadlineError(f"{call.name} took longer than {call.deadline_s:g} s; the adapter was ended") from None
         except (OSError, EOFError):
-            self._deaths += 1
-            raise _LostError(f"the adapter's process ended during {name}") from None
+            raise _LostError(f"the adapter's process ended during {call.name}") from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise _LostError(f"what the adapter's process answered to {call.name} cannot be read: {error}") from error
         finally:
             loop.remove_reader(descriptor)
-        if "error" in answer:
-            raise (LinkError if answer["retry"] else RefusedError)(answer["error"])
-        return answer["value"]
 
 
 class _LostError(LinkError):
     """The process is gone: it cannot be asked again without a new start."""
+
+
+class _UnwantedError(LinkError):
+    """The call was not sent, because nobody waits for it any more or the machine was let go."""
+
+
+def _noticed(task: "asyncio.Task[Any]") -> None:
+    """How a call ended is of no interest where nobody waits for it any more."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _check_wanted(call: _Call) -> None:
+    if not call.wanted:
+        raise _UnwantedError(f"{call.name} was given up before it was sent")
+
+
+def _sentence(text: object) -> str:
+    """What an adapter says, in a form that can be written down: a foreign text may be long or no text at all."""
+    return str(text).encode("utf-8", "replace").decode()[:MOST_LETTERS]
 
 
 def _receive(pipe: Connection, answered: "asyncio.Future[bytes]") -> None:

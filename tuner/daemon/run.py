@@ -31,8 +31,8 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
     if state is not None:
         daemon = config.daemon.model_copy(update={"state_directory": state.absolute()})
         config = config.model_copy(update={"daemon": daemon})
-    setup = Setup(config, campaigns, lambda: read(configs)[1], os.environ, Path.home())
     logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
+    setup = Setup(config, campaigns, lambda: read(configs)[1], logs.reopen, os.environ, Path.home())
     notifier = Notifier.from_environ(os.environ)
     try:
         with DaemonLock(setup.places.state_directory):

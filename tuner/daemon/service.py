@@ -4,11 +4,12 @@ import asyncio
 import logging
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from tuner.campaign import commands as c
 from tuner.campaign.evolve import Recorded
@@ -38,6 +39,7 @@ from tuner.wire.keys import KeyRing
 PRELOADED = ["tuner.daemon.host", "tuner.problems"]
 _HOME_S = 120.0  # how long machines may take to come home when the daemon stops
 _EXTEND_S = 30.0
+PASSING = "journal check"  # the one job that ends by itself
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Setup:
         config: The configuration.
         campaigns: Name and terms of each campaign of all files.
         read_again: Reads the files once more.
+        reopen_logs: Opens the log files by their names again.
         environ: The environment.
         home: The user's home directory.
     """
@@ -57,6 +60,7 @@ class Setup:
     config: Config
     campaigns: tuple[tuple[str, Terms], ...]
     read_again: Callable[[], tuple[tuple[str, Terms], ...]]
+    reopen_logs: Callable[[], None]
     environ: Mapping[str, str]
     home: Path
 
@@ -143,16 +147,18 @@ class Service:
         answers = Answers(self._engine, self._archive, compute, self._machine_of, self._clock, facts, self.stop)
         jobs = [
             asyncio.create_task(self._engine.run(), name="engine"),
-            asyncio.create_task(self._sockets.serve(answers), name="sockets"),
-            asyncio.create_task(self._sockets.beat(self._heads), name="beat"),
             asyncio.create_task(self._watch(), name="watchdog"),
-            asyncio.create_task(self._check_journal(), name="journal check"),
+            asyncio.create_task(self._check_journal(), name=PASSING),
         ]
         self._signals()
         try:
-            await self._begin()
-            await self._until_stopped(jobs)
-            await self._drain()
+            await _while_all_live(self._begin(), jobs)
+            # only now: whoever is answered finds all campaigns of the configuration
+            jobs.append(asyncio.create_task(self._sockets.serve(answers), name="sockets"))
+            jobs.append(asyncio.create_task(self._sockets.beat(self._heads), name="beat"))
+            self._notifier.ready(f"{len(self._engine.states)} campaigns")
+            await _while_all_live(self._stopping.wait(), jobs)
+            await _while_all_live(self._drain(), jobs)
         finally:
             for job in jobs:
                 job.cancel()
@@ -163,15 +169,6 @@ class Service:
         for problem in await self._engine.configure(self._setup.campaigns):
             log.error("%s", problem)
         log.info("ready: %d campaigns, requests at %s", len(self._engine.states), self._setup.places.requests)
-        self._notifier.ready(f"{len(self._engine.states)} campaigns")
-
-    async def _until_stopped(self, jobs: Iterable["asyncio.Task[None]"]) -> None:
-        stopping = asyncio.create_task(self._stopping.wait())
-        vital = [job for job in jobs if job.get_name() != "journal check"]
-        done, _ = await asyncio.wait({stopping, *vital}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        for job in done - {stopping}:
-            job.result()  # raises what ended it
 
     def stop(self, why: str) -> None:
         """End the daemon in good order."""
@@ -192,6 +189,7 @@ class Service:
     async def reload(self) -> None:
         """Read the configuration again; what is wrong is told and changes nothing."""
         self._notifier.reloading()
+        self._setup.reopen_logs()
         try:
             campaigns = await asyncio.to_thread(self._setup.read_again)
             for problem in await self._engine.configure(campaigns):
@@ -266,6 +264,18 @@ class Service:
 
     def _heads(self) -> dict[str, int]:
         return {name: state.count for name, state in self._engine.states.items()}
+
+
+async def _while_all_live(work: Coroutine[Any, Any, object], jobs: Iterable["asyncio.Task[None]"]) -> None:
+    """Do something; if one of the jobs that keep the daemon going ends meanwhile, raise what ended it."""
+    main = asyncio.create_task(work)
+    vital = {job for job in jobs if job.get_name() != PASSING}
+    await asyncio.wait({main, *vital}, return_when=asyncio.FIRST_COMPLETED)
+    for job in vital:
+        if job.done():
+            main.cancel()
+            job.result()
+    await main
 
 
 def _prepare_processes() -> None:

@@ -39,7 +39,10 @@ def phase(state: State, now: datetime) -> tuple[str, str, datetime]:
             sentence = "dry run: make part {tag} by hand and tell its outcome"
         return word, sentence.format(tag=trial.tag), trial.started_at or trial.proposed_at
     if state.mode is not Mode.EXECUTE:
-        return str(state.mode).lower(), state.reason or f"tuning is {str(state.mode).lower()}", state.since
+        sentence = state.reason or f"tuning is {str(state.mode).lower()}"
+        if state.machine.home_failed is not None:
+            sentence += f"; the machine is NOT at its known-good setting: {state.machine.home_failed}"
+        return str(state.mode).lower(), sentence, state.since
     if duel is not None:
         tags = " and ".join(state.trials[number - 1].tag for number in (duel.left, duel.right))
         return "asking", f"waits for an operator to compare parts {tags}", duel.asked_at

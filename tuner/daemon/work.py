@@ -19,6 +19,7 @@ from tuner.daemon.machine import Machine
 from tuner.daemon.speculation import Speculation
 
 BACK_OFF_S = 0.5
+LONGEST_BACK_OFF_S = 30.0
 AGAIN_S = 1.0
 
 log = logging.getLogger(__name__)
@@ -168,21 +169,28 @@ class Work:
 
     async def _through_gate(self, state: State, setting: dict[str, Any], *, home: bool = False) -> Answer:
         """Send a setting; what failed for sure is tried again a few times."""
-        gate = Gate(self.machine, asyncio.sleep, self._news)
+        gate = self._gate()
         policy = state.terms.policy
         for attempt in range(policy.retries + 1):
             answer = await gate.send(state.terms, setting, dry_run=policy.dry_run, home=home)
             if answer.result != "failed" or attempt == policy.retries:
                 break
             self._news(f"trying again: {answer.text}")
-            await asyncio.sleep(BACK_OFF_S * 2.0**attempt)
+            await _back_off(attempt)
         return answer
+
+    def _gate(self) -> Gate:
+        return Gate(self.machine, asyncio.sleep, self._news)
 
     async def _run(self, effect: Run, state: State) -> None:
         trial = state.trials[effect.trial - 1]
         if trial.stage is Stage.APPLIED:
-            if not state.terms.policy.dry_run and not await self._settle(state, trial):
-                return
+            if not state.terms.policy.dry_run:
+                if not state.machine.verified or state.machine.requested != trial.setting:  # it went home while held
+                    await self._post(c.Interrupt(reason="the machine was sent to another setting"), effect)
+                    return
+                if not await self._settle(state, trial):
+                    return
             if not await self._post(c.BeginTrial(trial=trial.number), effect):
                 return
         if state.terms.policy.dry_run:
@@ -215,13 +223,18 @@ class Work:
         attempts = state.terms.policy.retries + 1
         for attempt in range(attempts):
             try:
-                return await self.machine.run_trial(tag)
+                # people, and controllers that were frozen, change settings that were verified a while ago
+                changed = await self._gate().changed(state.terms, trial.setting)
+                if changed is None:
+                    return await self.machine.run_trial(tag)
+                text = f"no part was made, because the setting has changed since it was sent: {changed}"
+                break
             except AdapterError as error:
                 text = str(error)
                 if not error.retry or attempt + 1 == attempts:
                     break
             self._news(f"trying again: {text}")
-            await asyncio.sleep(BACK_OFF_S * 2.0**attempt)
+            await _back_off(attempt)
             answer = await self._through_gate(state, trial.setting)  # a new process, perhaps another setting
             if answer.result != "applied":
                 text = f"setting {answer.result}: {answer.text}"
@@ -235,6 +248,10 @@ class Work:
             log.error("%s: the machine is NOT at its known-good setting: %s", self.name, answer.text)
         command = c.AnswerHome(result=answer.result, text=answer.text, read_back=answer.read_back)
         await self._post(command, effect)
+
+
+async def _back_off(attempt: int) -> None:
+    await asyncio.sleep(min(BACK_OFF_S * 2.0**attempt, LONGEST_BACK_OFF_S))
 
 
 def _tag(state: State, trial: Trial) -> str:
