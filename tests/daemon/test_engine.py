@@ -1,0 +1,244 @@
+"""The owner of all states, with a real journal and without machines."""
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.campaign.making import ANNA, ENGINEER, terms
+from tuner.campaign import commands as c
+from tuner.campaign.state import Mode
+from tuner.daemon import engine as engines
+from tuner.daemon.archive import Archive, kept_state, load_index, load_state
+from tuner.daemon.engine import Engine, RequestKey
+from tuner.daemon.schedule import BACKUPS_KEPT, Calendar
+from tuner.journal.store import Store
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+
+class Desk:
+    """An engine at work, and what it has published and asked for."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.clock = Clock()
+        self.published: list[str] = []
+        self.followed: list[str] = []
+        self.engine = Engine(archive, self.clock, self._publish, lambda state: self.followed.append(state.name))
+
+    def _publish(self, name, one, state) -> None:
+        self.published.append(f"{name} {state.count} {one.event.type}")
+
+
+@contextlib.asynccontextmanager
+async def desk(directory):
+    archive = await Archive.open(directory)
+    made = Desk(archive)
+    await made.engine.load()
+    work = asyncio.create_task(made.engine.run())
+    try:
+        yield made
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        await archive.close()
+
+
+async def make(engine: Engine, name: str, given=None) -> None:
+    assert (await engine.post(name, c.Create(terms=given or terms()))).status == "done"
+
+
+async def run_once(engine: Engine, name: str) -> None:
+    """The open trial through gate and machine."""
+    number = engine.states[name].trial.number
+    await engine.post(name, c.SendSetting(trial=number))
+    await engine.post(name, c.AnswerSetting(trial=number, result="applied"))
+    await engine.post(name, c.BeginTrial(trial=number))
+    await engine.post(name, c.MachineOutcome(trial=number, valid=True))
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_published_or_begun_before_it_is_stored_and_all_of_it_afterwards(tmp_path):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        await made.engine.post("press", c.Start())
+        rows = await made.archive.call(lambda store: [row.type for row in store.rows()])
+        assert [line.split()[2] for line in made.published] == rows
+        assert made.published[-1].startswith(f"press {len(rows)} ")
+        assert made.followed == ["press", "press"]
+
+
+@pytest.mark.asyncio
+async def test_equal_requests_in_one_batch_are_done_once(tmp_path):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        key = RequestKey("one-request", "digest")
+        asks = [made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=key) for _ in range(5)]
+        other = made.engine.post("press", c.ChangeLot(lot="L2"), ANNA, request=RequestKey("one-request", "other"))
+        *same, reused = await asyncio.gather(*asks, other)
+        assert len(set(same)) == 1
+        assert reused.code == "id_reused"
+        assert made.engine.states["press"].count == 2
+
+
+@pytest.mark.asyncio
+async def test_a_full_disk_changes_nothing_and_what_the_machine_said_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "_TRY_AGAIN_S", 0.05)
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        await made.engine.post("press", c.Start())
+        before = made.engine.states["press"]
+        pages = await made.archive.call(_fill_up)
+        long = c.Stop(reason="x" * 400)
+        told = asyncio.create_task(made.engine.post("press", c.Fault(text="y" * 20_000)))
+        refused = [
+            await made.engine.post("press", long, ANNA, request=RequestKey(f"request-{n}", "d")) for n in range(200)
+        ]
+        full = [result for result in refused if result.code == "disk_full"]
+        assert full
+        assert {result.status for result in full} == {"failed"}
+        if refused[0].code == "disk_full":
+            assert made.engine.states["press"] is before
+        await made.archive.call(lambda store: store._db.execute(f"PRAGMA max_page_count={pages * 1000}").fetchone())
+        assert (await told).status == "done"
+        assert made.engine.states["press"] == await made.archive.call(lambda store: load_state(store, "press"))
+
+
+def _fill_up(store: Store) -> int:
+    """Let the disk have no further page; return how many there are."""
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count={pages}").fetchone()
+    return int(pages)
+
+
+@pytest.mark.asyncio
+async def test_campaigns_that_are_over_are_not_read_at_the_start_but_found_when_asked_for(tmp_path):
+    async with desk(tmp_path) as made:
+        for name in ("old", "new"):
+            await make(made.engine, name)
+            await made.engine.post(name, c.Start())
+        await made.engine.post("old", c.Stop())
+        old = made.engine.states["old"]
+        await made.engine.close()
+    async with desk(tmp_path) as made:
+        assert set(made.engine.states) == {"new"}
+        assert made.engine.names() == ["new", "old"]
+        assert await made.engine.find("old") == old
+        assert await made.engine.find("nobody") is None
+        assert (await made.engine.post("old", c.Start())).status == "done"
+        assert made.engine.states["old"].mode is Mode.EXECUTE
+    async with desk(tmp_path) as made:
+        assert set(made.engine.states) == {"new", "old"}, "the index knows that it is not over any more"
+
+
+@pytest.mark.asyncio
+async def test_snapshots_are_what_the_events_give_and_those_of_other_source_are_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "SNAPSHOT_EVERY", 5)
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        await made.engine.post("press", c.Start())
+        await run_once(made.engine, "press")
+        kept, seq = await made.archive.call(lambda store: kept_state(store, "press"))
+        assert 0 < seq <= made.engine.seq
+        assert await made.archive.call(lambda store: load_state(store, "press")) == made.engine.states["press"]
+        assert kept.count == seq
+        monkeypatch.setattr("tuner.daemon.archive.code_digest", lambda: "0" * 16)
+        assert await made.archive.call(lambda store: kept_state(store, "press")) == (None, 0)
+        assert await made.archive.call(lambda store: load_state(store, "press")) == made.engine.states["press"]
+
+
+@pytest.mark.asyncio
+async def test_a_machine_has_one_campaign_at_a_time(tmp_path):
+    async with desk(tmp_path) as made:
+        for name in ("one", "two"):
+            await make(made.engine, name)
+        assert (await made.engine.post("one", c.Start())).status == "done"
+        refused = await made.engine.post("two", c.Start())
+        assert refused.code == "machine_busy"
+        assert "one" in refused.text
+
+
+@pytest.mark.asyncio
+async def test_after_a_start_what_was_under_way_is_begun_again(tmp_path):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        await made.engine.post("press", c.Start())
+        await made.engine.post("press", c.SendSetting(trial=1))
+    async with desk(tmp_path) as made:
+        await made.engine.resume()
+        assert made.published[-1].endswith("trial_interrupted")
+        assert made.engine.states["press"].trial.stage == "approved"
+
+
+@pytest.mark.asyncio
+async def test_an_index_of_a_journal_without_events_is_empty(tmp_path):
+    async with desk(tmp_path) as made:
+        assert await made.archive.call(load_index) == {}
+        await made.engine.close()
+
+
+class TestCalendar:
+    @pytest.mark.asyncio
+    async def test_the_oldest_backups_go(self, tmp_path):
+        async with desk(tmp_path) as made:
+            await make(made.engine, "press")
+            calendar = Calendar(made.engine.post, made.archive, made.clock, tmp_path / "backups")
+            made_of = []
+            for _ in range(BACKUPS_KEPT + 2):
+                made.clock.now += timedelta(hours=1)
+                made_of.append(await calendar.back_up())
+            left = sorted((tmp_path / "backups").glob("*.sqlite"))
+            assert left == made_of[2:]
+            with Store.open_reading(left[-1]) as copy:
+                assert copy.verify().ok
+
+    @pytest.mark.asyncio
+    async def test_a_question_that_waits_for_its_window_is_asked_by_the_wall_clock(self, tmp_path):
+        async with desk(tmp_path) as made:
+            now = datetime.now(UTC)
+            asked = asyncio.Event()
+            given = terms(policy={"questions": {"per_hour": 1}})
+            made.clock.now = now - timedelta(hours=1) + timedelta(seconds=0.5)
+            calendar = Calendar(made.engine.post, made.archive, made.clock, tmp_path / "backups")
+            calendar.start(24.0)
+            made.engine._follow = calendar.follow
+            await make(made.engine, "press", given)
+            await made.engine.post("press", c.Start())
+            await run_once(made.engine, "press")
+            await propose(made.engine, "press", 1.0)
+            await run_once(made.engine, "press")
+            duel = made.engine.states["press"].duel
+            made.clock.now = now - timedelta(seconds=1)
+            await made.engine.post("press", c.Judge(duel=duel.number, winner=1), ANNA)
+            await propose(made.engine, "press", 2.0)
+            await run_once(made.engine, "press")
+            assert made.engine.states["press"].duel is None
+            made.engine._publish = lambda name, one, state: one.event.type == "duel_asked" and asked.set()
+            made.clock.now = datetime.now(UTC) + timedelta(hours=2)
+            await asyncio.wait_for(asked.wait(), 30)
+            calendar.stop()
+
+
+async def propose(engine: Engine, name: str, x: float) -> None:
+    state = engine.states[name]
+    command = c.Propose(
+        setting={"x": x, "n": 2},
+        source="model",
+        kind="improve",
+        champion=state.champion,
+        reason="",
+        better=None,
+        valid=None,
+        distance=None,
+        model=state.memory,
+    )
+    assert (await engine.post(name, command, ENGINEER)).status == "done"
