@@ -16,7 +16,7 @@ HEAVY = ("numpy", "scipy", "pydantic", "textual", "rich", "zmq", "tuner.config")
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 - our own command
+    return subprocess.run(
         [sys.executable, "-m", "tuner", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, **options
     )
 
@@ -41,7 +41,7 @@ def test_a_light_command_imports_nothing_heavy(arguments):
         "import sys; from tuner.cli import cli; cli.main(sys.argv[1:], standalone_mode=False);"
         f"print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run(  # noqa: S603 - our own text
+    done = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
     )
     assert done.stdout
@@ -54,7 +54,7 @@ def test_completion_of_a_command_imports_nothing_heavy_and_offers_all_commands()
         "print(*[item.value for item in cli.shell_complete(click.Context(cli), 'c')]);"
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )
-    done = subprocess.run(  # noqa: S603 - our own text
+    done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
     )
     assert done.stdout.splitlines() == ["campaign check-config completion", "[]"]
@@ -125,7 +125,7 @@ def test_an_interrupt_ends_quietly_with_130(failing):
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["completion", "bash"]])
 def test_a_full_disk_is_told_in_one_sentence_and_is_no_defect(arguments):
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(  # noqa: S603 - the arguments stand above
+        done = subprocess.run(
             [sys.executable, "-m", "tuner", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
