@@ -230,7 +230,7 @@ def test_making_a_part_again_takes_its_setting(campaign):
     campaign.judge(new_wins=True)
     assert campaign.state.trial.setting == campaign.state.trials[0].setting
     assert campaign.state.trial.source == "repeat"
-    assert campaign.state.repeat is None
+    assert campaign.state.repeat == ()
 
 
 def test_the_lot_is_written_on_the_parts_made_after_it(campaign):
@@ -311,3 +311,73 @@ class TestJudgments:
             sides.add(driver.state.duel.left < driver.state.duel.right)
             driver.judge(new_wins=False)
         assert sides == {True, False}
+
+
+def test_a_trial_whose_machine_went_home_while_it_was_held_is_sent_again(campaign):
+    campaign.propose()
+    campaign.tell(c.SendSetting(trial=2))
+    campaign.tell(c.AnswerSetting(trial=2, result="applied"))
+    campaign.tell(c.Hold())
+    campaign.tell(c.GoHome())
+    campaign.home()
+    campaign.tell(c.Resume())
+    assert wanted(campaign.state) == Send(2)
+
+
+def test_every_part_that_somebody_wants_again_is_made(campaign):
+    campaign.propose(x=9.0)
+    campaign.make()
+    campaign.tell(c.Repeat(trial=1))
+    campaign.tell(c.Repeat(trial=2))
+    campaign.judge(new_wins=True)
+    campaign.tell(c.Stop())
+    campaign.home()
+    campaign.tell(c.Start())
+    made = []
+    for _ in range(2):
+        made.append(campaign.state.trial.repeats)
+        campaign.make(valid=False)
+    assert made == [1, 2], "also the one that was dropped by the stop"
+
+
+def test_the_known_good_part_is_made_even_if_tuning_was_stopped_before_it():
+    driver = Driver(terms(policy={"approval": True}))
+    for order in (c.Start(), c.Stop(), c.Start()):
+        driver.tell(order)
+    assert driver.state.trial.source == "start"
+
+
+def test_a_fault_while_held_is_kept_and_brings_the_machine_home(campaign):
+    campaign.propose()
+    campaign.send()
+    campaign.tell(c.Hold(reason="lunch"))
+    campaign.tell(c.Fault(text="the link is lost"))
+    assert campaign.state.fault == "the link is lost"
+    assert isinstance(wanted(campaign.state), ReturnHome)
+
+
+def test_a_dry_run_never_says_that_it_moved_the_machine_but_brings_home_what_was_moved_before(campaign):
+    campaign.propose()
+    campaign.make(valid=False)
+    before = campaign.state.machine
+    pretending = campaign.state.terms.model_copy(update={"policy": terms(policy={"dry_run": True}).policy})
+    campaign.tell(c.ChangeTerms(terms=pretending))
+    campaign.propose(x=9.0)
+    campaign.tell(c.SendSetting(trial=3))
+    assert campaign.state.machine == before
+    campaign.tell(c.Stop())
+    assert isinstance(wanted(campaign.state), ReturnHome)
+    fresh = Driver(terms(policy={"dry_run": True}))
+    fresh.tell(c.Start())
+    fresh.tell(c.SendSetting(trial=1))
+    fresh.tell(c.Stop())
+    assert wanted(fresh.state) is None
+    assert fresh.refused(c.GoHome()).code == "dry_run"
+
+
+def test_a_part_that_was_pretended_is_sent_when_the_dry_run_ends():
+    driver = Driver(terms(policy={"dry_run": True}))
+    driver.tell(c.Start())
+    driver.send()
+    driver.tell(c.ChangeTerms(terms=terms()))
+    assert wanted(driver.state) == Send(1)

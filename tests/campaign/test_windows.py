@@ -2,6 +2,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,8 +47,14 @@ def test_windows_are_in_the_zone_of_the_plant_also_when_clocks_change():
     assert may_ask_at(vienna, at("2026-03-28 00:30"), []) == at("2026-03-28 04:00")
 
 
-def test_windows_that_leave_no_time_mean_never():
-    assert may_ask_at(questions(quiet_hours=["00:00-12:00", "12:00-00:00"]), at("2026-03-02 03:00"), []) is None
+def test_windows_that_leave_no_time_are_refused():
+    with pytest.raises(ValidationError, match="no minute of the day"):
+        questions(quiet_hours=["00:00-12:00", "12:00-00:00"])
+
+
+def test_a_clock_that_was_set_back_does_not_silence_the_daemon():
+    now = at("2026-03-02 08:00")
+    assert may_ask_at(questions(per_hour=1), now, [now + timedelta(days=1)]) == now
 
 
 def test_the_questions_of_an_hour_are_counted():

@@ -8,7 +8,7 @@ from tuner.cli import cli
 GOOD = """\
 [daemon]
 state_directory = "state"
-requests = "tcp://127.0.0.1:5555"
+requests = "ipc:///run/tuner/requests.sock"
 [[campaign]]
 name = "press"
 machine = "line-3"

@@ -135,6 +135,6 @@ def test_the_daemon_lives_where_the_configuration_says_else_systemd_else_in_the_
     assert places(Daemon(), systemd, tmp_path).state_directory == Path("/var/lib/tuner")
     assert places(Daemon(), {}, tmp_path).state_directory == tmp_path / ".local" / "state" / "tuner"
     assert places(Daemon(), {}, tmp_path).events == f"ipc://{tmp_path}/.local/state/tuner/events.sock"
-    configured = Daemon(state_directory=Path("/data"), events="tcp://*:5556")
+    configured = Daemon(state_directory=Path("/data"), requests="tcp://*:5555", events="tcp://*:5556")
     assert places(configured, systemd, tmp_path).state_directory == Path("/data")
     assert places(configured, systemd, tmp_path).events == "tcp://*:5556"

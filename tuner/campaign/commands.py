@@ -2,14 +2,28 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tuner.campaign.events import GateResult, ModelMemory, SettingMap, Source
 from tuner.campaign.terms import Terms
 
+
+def _printable(text: str) -> str:
+    """Names and reasons are shown on screens and in logs: no line breaks, no escape sequences."""
+    if not text.isprintable():
+        raise ValueError("must be printable text of one line")
+    return text.strip()
+
+
+def _not_blank(text: str) -> str:
+    if not text:
+        raise ValueError("must not be blank")
+    return text
+
+
 Number = Annotated[int, Field(ge=1, le=2**31)]
-Text = Annotated[str, Field(max_length=500)]
-Needed = Annotated[str, Field(min_length=1, max_length=500)]
+Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
+Needed = Annotated[Text, AfterValidator(_not_blank)]
 
 
 class Order(BaseModel):
@@ -119,7 +133,7 @@ class Repeat(Order):
 class ChangeLot(Order):
     """The material is another one from now on."""
 
-    lot: Annotated[str, Field(min_length=1, max_length=64)]
+    lot: Annotated[str, Field(max_length=64), AfterValidator(_printable), AfterValidator(_not_blank)]
 
 
 # what follows comes from the daemon's own parts

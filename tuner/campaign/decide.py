@@ -32,6 +32,12 @@ class Actor:
 
     name: str
     role: str
+    via: str = ""
+
+    @property
+    def signature(self) -> str:
+        """As the journal has it: the person, and the key of the client."""
+        return f"{self.name} via {self.via}" if self.via and self.via != self.name else self.name
 
 
 def decide(state: State | None, command: c.Command, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -85,11 +91,12 @@ def _next_step(state: State, now: datetime) -> e.Event | None:
     end = budget_end(state)
     if end is not None:
         return e.CampaignCompleted(reason=end)
-    if not state.trials:
+    if not state.begun:
         return _proposal(state, state.terms.known_good, "start", START_REASON)
-    if state.repeat is not None:
-        old = state.trials[state.repeat - 1]
-        return _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
+    if state.repeat:
+        old = state.trials[state.repeat[0] - 1]
+        again = _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
+        return again.model_copy(update={"repeats": old.number})
     return None
 
 
@@ -285,9 +292,15 @@ def _park(state: State, command: c.Park, actor: Actor, now: datetime) -> tuple[e
     return (*events, e.HomeWanted(reason=command.reason))
 
 
+def _go_home(state: State, command: c.GoHome, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if state.terms.policy.dry_run and state.machine.requested is None:
+        raise Refusal("dry_run", "this is a dry run: the machine was never moved, and nothing is sent to it")
+    return (e.HomeWanted(reason=f"{actor.name} asked for it"),)
+
+
 def _fault(state: State, command: c.Fault, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
     events = _interrupt(state, c.Interrupt(reason=command.text), actor, now)
-    if state.mode is Mode.EXECUTE:
+    if state.mode in (Mode.EXECUTE, Mode.HELD):
         return (*events, e.CampaignHeld(reason=command.text, fault=True))
     return events
 
@@ -299,7 +312,7 @@ _RULES: dict[type[Any], Callable[[State, Any, Actor, datetime], tuple[e.Event, .
     c.Resume: lambda s, k, a, n: (e.CampaignResumed(),),
     c.Stop: lambda s, k, a, n: (e.CampaignStopped(reason=k.reason or f"stopped by {a.name}"),),
     c.Abort: lambda s, k, a, n: (e.CampaignAborted(reason=k.reason or f"aborted by {a.name}"),),
-    c.GoHome: lambda s, k, a, n: (e.HomeWanted(reason=f"{a.name} asked for it"),),
+    c.GoHome: _go_home,
     c.Approve: lambda s, k, a, n: (e.ProposalApproved(trial=_waiting(s, k.trial).number),),
     c.Reject: _reject,
     c.TellOutcome: _tell,

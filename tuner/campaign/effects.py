@@ -68,8 +68,8 @@ def proposal_due(state: State) -> bool:
         state.mode is Mode.EXECUTE
         and state.trial is None
         and state.duel is None
-        and bool(state.trials)
-        and state.repeat is None
+        and state.begun
+        and not state.repeat
         and due(state) is None
         and budget_end(state) is None
     )

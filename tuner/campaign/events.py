@@ -91,6 +91,7 @@ class ProposalMade(Fact):
     setting: SettingMap
     source: Source
     kind: str = "told"
+    repeats: int | None = None
     champion: int | None = None
     reason: str = ""
     better: float | None = None

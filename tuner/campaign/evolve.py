@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from tuner.campaign import events as e
-from tuner.campaign.state import Duel, Judgment, Machine, Mode, Stage, State, Trial
+from tuner.campaign.state import MOVED_STAGES, Duel, Judgment, Machine, Mode, Stage, State, Trial
 
 
 class HistoryError(ValueError):
@@ -37,7 +37,9 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         if state is not None:
             raise HistoryError(f"event {one.seq}: the campaign {name} was created before")
         series = hashlib.sha256(f"{name} {one.at.isoformat()}".encode()).hexdigest()[:6]
-        return State(name, one.event.terms, Mode.IDLE, since=one.at, series=series, count=1, seq=one.seq)
+        return State(
+            name, one.event.terms, Mode.IDLE, since=one.at, created_at=one.at, series=series, count=1, seq=one.seq
+        )
     if state is None:
         raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
     try:
@@ -77,6 +79,9 @@ def _home(state: State, reason: str) -> State:
 
 def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
     home = state.machine.home and state.terms.known_good == event.terms.known_good
+    trial, pretended = state.trial, state.terms.policy.dry_run and not event.terms.policy.dry_run
+    if trial is not None and trial.stage in MOVED_STAGES and pretended:
+        state = _trial(state, trial.number, stage=Stage.APPROVED)  # now it is done in earnest
     return replace(state, terms=event.terms, machine=replace(state.machine, home=home))
 
 
@@ -125,17 +130,20 @@ def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
         distance=event.distance,
         proposed_at=one.at,
         lot=state.lot,
+        repeats=event.repeats,
     )
     return replace(
         state,
         trials=(*state.trials, trial),
         memory=event.model or state.memory,
-        repeat=None if event.source == "repeat" else state.repeat,
+        repeat=state.repeat[1:] if event.source == "repeat" else state.repeat,
     )
 
 
 def _sent(state: State, event: e.SettingSent, one: Recorded) -> State:
     state = _trial(state, event.trial, stage=Stage.SENT)
+    if state.terms.policy.dry_run:
+        return state  # nothing will be sent, the machine stays as it is
     machine = Machine(requested=state.trials[event.trial - 1].setting, read_back=state.machine.read_back)
     return replace(state, machine=machine)
 
@@ -144,8 +152,9 @@ def _answered(state: State, event: e.SettingAnswered, one: Recorded) -> State:
     applied = event.result == "applied"
     state = _trial(state, event.trial, stage=Stage.APPLIED if applied else Stage.APPROVED)
     read_back = event.read_back if event.read_back is not None else state.machine.read_back
-    verified = applied and not state.terms.policy.dry_run  # a dry run sends nothing that could have arrived
-    return replace(state, machine=replace(state.machine, read_back=read_back, verified=verified))
+    if state.terms.policy.dry_run:
+        return replace(state, machine=replace(state.machine, read_back=read_back))
+    return replace(state, machine=replace(state.machine, read_back=read_back, verified=applied))
 
 
 def _began(state: State, event: e.TrialStarted, one: Recorded) -> State:
@@ -169,6 +178,12 @@ def _outcome(state: State, event: e.OutcomeTold, one: Recorded) -> State:
         measurements=event.measurements or known.measurements,
         photo=event.photo or known.photo,
     )
+
+
+def _dropped(state: State, event: e.TrialDropped, one: Recorded) -> State:
+    state = _trial(state, event.trial, stage=Stage.DROPPED, outcome_reason=event.reason, ended_at=one.at)
+    repeats = state.trials[event.trial - 1].repeats
+    return state if repeats is None else replace(state, repeat=(repeats, *state.repeat))  # it is still to be made
 
 
 def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
@@ -210,6 +225,9 @@ def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
         home=applied,
         home_failed=None if applied else event.text,
     )
+    trial = state.trial
+    if trial is not None and trial.stage in (Stage.SENT, Stage.APPLIED):  # its setting is not the machine's any more
+        state = _trial(state, trial.number, stage=Stage.APPROVED)
     return replace(state, machine=machine)
 
 
@@ -230,16 +248,14 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.SettingAnswered: _answered,
     e.TrialStarted: _began,
     e.TrialInterrupted: _interrupted,
-    e.TrialDropped: lambda s, ev, one: _trial(
-        s, ev.trial, stage=Stage.DROPPED, outcome_reason=ev.reason, ended_at=one.at
-    ),
+    e.TrialDropped: _dropped,
     e.OutcomeTold: _outcome,
     e.DuelAsked: _asked,
     e.DuelClosed: lambda s, ev, one: _duel(s, ev.duel, closed=ev.reason),
     e.JudgmentGiven: _judged,
     e.JudgmentRetracted: _retracted,
     e.TrialExcluded: lambda s, ev, one: _trial(s, ev.trial, excluded=ev.reason),
-    e.RepeatWanted: lambda s, ev, one: replace(s, repeat=ev.trial),
+    e.RepeatWanted: lambda s, ev, one: replace(s, repeat=(*s.repeat, ev.trial)),
     e.ReduelDue: lambda s, ev, one: replace(s, reduel=True),
     e.LotChanged: lambda s, ev, one: replace(s, lot=ev.lot),
     e.HomeWanted: _home_wanted,

@@ -58,6 +58,7 @@ class Trial:
     distance: float | None
     proposed_at: datetime
     lot: str
+    repeats: int | None = None
     stage: Stage = Stage.PROPOSED
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -158,6 +159,7 @@ class State:
         terms: Its terms.
         mode: The state word.
         since: When it came to this mode.
+        created_at: When it began to exist.
         series: Makes its part tags unlike those of any other campaign, also of one with the same name elsewhere.
         reason: Why it is held, stopped, aborted or complete.
         fault: The first fault since it last ran.
@@ -168,7 +170,7 @@ class State:
         duels: Likewise.
         judgments: Likewise.
         memory: What the optimiser carries from proposal to proposal.
-        repeat: The trial whose setting somebody wants made again.
+        repeat: The trials whose settings somebody wants made again, in order.
         reduel: Whether the champion is to be judged again.
     """
 
@@ -176,6 +178,7 @@ class State:
     terms: Terms
     mode: Mode
     since: datetime
+    created_at: datetime
     series: str = ""
     reason: str = ""
     fault: str | None = None
@@ -187,13 +190,18 @@ class State:
     judgments: tuple[Judgment, ...] = ()
     machine: Machine = Machine()
     memory: ModelMemory = NO_MEMORY
-    repeat: int | None = None
+    repeat: tuple[int, ...] = ()
     reduel: bool = False
 
     @property
     def trial(self) -> Trial | None:
         """The trial on its road, if there is one."""
         return self.trials[-1] if self.trials and self.trials[-1].open else None
+
+    @property
+    def begun(self) -> bool:
+        """Whether a part was made: the first is that of the known-good setting."""
+        return any(t.stage is Stage.DONE for t in self.trials)
 
     @property
     def duel(self) -> Duel | None:

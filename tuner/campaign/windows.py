@@ -37,11 +37,11 @@ def left_this_hour(questions: Questions, now: datetime, asked: Sequence[datetime
     """How many questions may still be asked within the hour; None if there is no limit."""
     if questions.per_hour is None:
         return None
-    return max(0, questions.per_hour - sum(at > now - HOUR for at in asked))
+    return max(0, questions.per_hour - sum(now - HOUR < at <= now for at in asked))
 
 
 def _after_pause(questions: Questions, now: datetime, asked: Sequence[datetime]) -> datetime:
-    recent = [at for at in asked if at > now - HOUR]
+    recent = [at for at in asked if now - HOUR < at <= now]  # a clock that was set back must not silence us
     if questions.per_hour is None or len(recent) < questions.per_hour:
         return now
     return recent[-questions.per_hour] + HOUR

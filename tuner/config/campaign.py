@@ -91,6 +91,14 @@ class Questions(Section):
     breaks: tuple[Window, ...] = Field((), description="breaks of the shift, without questions")
     per_hour: int | None = Field(None, ge=1, description="largest number of questions in an hour; none: no limit")
 
+    @model_validator(mode="after")
+    def _some_time_is_left(self) -> Self:
+        minutes = (time(hour, minute) for hour in range(24) for minute in range(60))
+        windows = (*self.quiet_hours, *self.breaks)
+        if windows and all(any(window.contains(minute) for window in windows) for minute in minutes):
+            reject([Complaint(("quiet_hours",), "with the breaks they leave no minute of the day for questions")])
+        return self
+
 
 class Policy(Section):
     """How careful and how demanding tuner is."""

@@ -12,7 +12,7 @@ from tuner.config.section import Complaint, Section, reject
 from tuner.text import shown
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
-_LONGEST_SOCKET_PATH = 107  # bytes, a limit of the operating system
+LONGEST_SOCKET_PATH = 107  # bytes, a limit of the operating system
 
 
 def _endpoint(text: str) -> str:
@@ -21,8 +21,8 @@ def _endpoint(text: str) -> str:
         path = text.removeprefix("ipc://")
         if not path.startswith("/"):
             raise ValueError(f"{shown(text)} is not an endpoint with an absolute path; {allowed}")
-        if len(path.encode()) > _LONGEST_SOCKET_PATH:
-            raise ValueError(f"the path is longer than the {_LONGEST_SOCKET_PATH} bytes a socket may have")
+        if len(path.encode()) > LONGEST_SOCKET_PATH:
+            raise ValueError(f"the path is longer than the {LONGEST_SOCKET_PATH} bytes a socket may have")
         return text
     match = _TCP.fullmatch(text)
     if not match or not 1 <= int(match[2]) <= 65_535:
@@ -64,6 +64,14 @@ class Daemon(Section):
     )
     backup_hours: float = Field(24.0, gt=0, le=8760, description="hours between backups of the journal")
     log: Log = Field(default_factory=Log, description="logging")
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        tcp = [bool(end and end.startswith("tcp://")) for end in (self.requests, self.events)]
+        if tcp[0] != tcp[1]:
+            missing, given = ("events", "requests") if tcp[0] else ("requests", "events")
+            reject([Complaint((missing,), f"must be a tcp endpoint too, because {given} is: clients need both")])
+        return self
 
 
 class Compute(Section):

@@ -18,11 +18,11 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend, ComputeError
 from tuner.config import parse_config
-from tuner.daemon import gate
 from tuner.daemon.api import Answerer
 from tuner.daemon.archive import Archive
 from tuner.daemon.engine import Engine, RequestKey, Result
 from tuner.daemon.machine import Machine
+from tuner.daemon.plan import GateRefusal, Move, plan
 from tuner.daemon.times import text_of
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
@@ -112,6 +112,7 @@ class Answers(Answerer):
             seq=self._engine.seq,
             state_directory=str(self._facts.state_directory),
             campaigns=[campaign_line(state, now) for state in states],
+            over=len(self._engine.names()) - len(states),
             compute=_stats(self._compute),
         )
 
@@ -149,8 +150,8 @@ class Answers(Answerer):
         try:
             if machine is not None and state.trial is not None and not state.trial.started_at:
                 have = await machine.read_back()
-            moves = gate.plan(state.terms, have or state.terms.known_good, setting)
-        except gate.GateRefusal as refusal:
+            moves = await asyncio.to_thread(plan, state.terms, have or state.terms.known_good, setting)
+        except GateRefusal as refusal:
             raise Refusal("gate", f"this setting would be refused: {refusal}") from refusal
         except AdapterError as error:
             raise Refusal("not_ready", f"the machine does not answer: {error}") from error
@@ -163,7 +164,11 @@ class Answers(Answerer):
     async def _of_model(self, op: str, state: State) -> BaseModel:
         task = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}[op]
         try:
-            found = await self._compute.submit(task, model_input(state)).result(COMPUTE_DEADLINE_S)
+            job = self._compute.submit(task, model_input(state))
+            try:
+                found = await job.result(COMPUTE_DEADLINE_S)
+            finally:
+                job.cancel()
         except ComputeError as error:
             raise Refusal("not_ready", f"the model has no answer now: {error}") from error
         if task == "recommend":
@@ -243,7 +248,7 @@ def _recommendation(state: State, found: dict[str, Any] | None) -> m.Recommendat
     )
 
 
-def _told(state: State, have: dict[str, Any], moves: list[gate.Move]) -> list[str]:
+def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[str]:
     """Each move in words: what changes, from what to what."""
     units = {parameter.name: parameter.unit for parameter in state.terms.parameters}
     texts = []

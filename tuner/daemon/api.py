@@ -1,9 +1,12 @@
 """The sockets: answers requests on a ROUTER, publishes events on a PUB; each for the local file and for the network."""
 
 import asyncio
+import fcntl
 import hashlib
 import json
 import logging
+import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -15,14 +18,18 @@ from pydantic import BaseModel, ValidationError
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
+from tuner.config.daemon import LONGEST_SOCKET_PATH
 from tuner.daemon.auth import Doorman, authorised
 from tuner.daemon.times import text_of
 from tuner.daemon.views import event_message
+from tuner.errors import ConfigError, TryAgainError
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
 from tuner.wire.ops import Op
 
 MOST_OPEN = 2000  # requests that are being worked on
+MOST_OF_CLIENT = 200  # of them by one client
+BUSY = "too many requests at once; try again"
 SOCKET_MODE = 0o660
 
 log = logging.getLogger(__name__)
@@ -44,6 +51,8 @@ class Sockets:
         self._routers: list[tuple[zmq.asyncio.Socket, bool]] = []
         self._publishers: list[zmq.Socket[bytes]] = []
         self._open: set[asyncio.Task[None]] = set()
+        self._of_client: Counter[bytes] = Counter()
+        self._locks: list[int] = []
 
     def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
         """Open the sockets; the lock of the state directory must be held, for a socket's file can be taken over."""
@@ -51,18 +60,23 @@ class Sockets:
         for endpoint in requests:
             router = self._context.socket(zmq.ROUTER)
             router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+            self._routers.append((router, is_encrypted(endpoint)))  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
-            self._routers.append((router, is_encrypted(endpoint)))
         for endpoint in events:
             publisher = self._plain.socket(zmq.PUB)
-            self._prepare(publisher, endpoint, m.LARGEST_BYTES)
             self._publishers.append(publisher)
+            self._prepare(publisher, endpoint, m.LARGEST_BYTES)
 
     def _prepare(self, socket: "zmq.Socket[bytes] | zmq.asyncio.Socket", endpoint: str, largest_bytes: int) -> None:
         limit(socket, largest_bytes)
         if is_encrypted(endpoint):
             self._doorman.secure(socket)
-        socket.bind(endpoint)
+        if endpoint.startswith("ipc://"):
+            self._locks.append(_reserve(Path(endpoint.removeprefix("ipc://"))))
+        try:
+            socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            raise ConfigError(f"cannot listen at {endpoint}: {error}") from error
         if endpoint.startswith("ipc://"):
             Path(endpoint.removeprefix("ipc://")).chmod(SOCKET_MODE)
 
@@ -95,18 +109,25 @@ class Sockets:
             frames = await router.recv_multipart(copy=False)
             if len(frames) < 2:
                 continue
-            task = asyncio.create_task(self._handle(router, frames[0].bytes, frames[-1], secure, answer))
+            client = frames[0].bytes
+            if len(self._open) >= MOST_OPEN or self._of_client[client] >= MOST_OF_CLIENT:
+                reply = m.Reply(id=_id_of(frames[-1].bytes), status="failed", code="busy", text=BUSY)
+                await _send(router, client, reply)
+                continue
+            self._of_client[client] += 1
+            task = asyncio.create_task(self._handle(router, client, frames[-1], secure, answer))
             self._open.add(task)
             task.add_done_callback(self._open.discard)
 
     async def _handle(
         self, router: zmq.asyncio.Socket, client: bytes, frame: zmq.Frame, secure: bool, answer: "Answerer"
     ) -> None:
-        reply = await self._reply(frame, secure, answer)
         try:
-            await router.send_multipart([client, reply.model_dump_json().encode()])
-        except zmq.ZMQError as error:  # the client has gone; it will ask again with the same id if it cares
-            log.debug("no way back to a client: %s", error)
+            await _send(router, client, await self._reply(frame, secure, answer))
+        finally:
+            self._of_client[client] -= 1
+            if not self._of_client[client]:
+                del self._of_client[client]
 
     async def _reply(self, frame: zmq.Frame, secure: bool, answer: "Answerer") -> m.Reply:
         identity = ""
@@ -116,8 +137,6 @@ class Sockets:
             identity = request.id
             op, actor = authorised(request, name, role)
             body = _body(op, request)
-            if len(self._open) > MOST_OPEN:
-                return m.Reply(id=identity, status="failed", code="busy", text="too many requests at once; try again")
             status, value = await answer(request, body, actor, digest(request))
             return m.Reply(id=identity, status=status, body=value.model_dump(mode="json"))
         except Refusal as refusal:
@@ -139,9 +158,11 @@ class Sockets:
             publisher.close(0)
         self._doorman.stop()
         self._context.term()
+        for lock in self._locks:
+            os.close(lock)
 
 
-FAILURES = frozenset({"busy", "disk_full", "not_ready", "defect"})
+FAILURES = frozenset({"busy", "disk_full", "journal_busy", "not_ready", "defect", "stopping"})
 
 
 class Answerer:
@@ -152,6 +173,35 @@ class Answerer:
     ) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer; raises a Refusal."""
         raise NotImplementedError
+
+
+async def _send(router: zmq.asyncio.Socket, client: bytes, reply: m.Reply) -> None:
+    """Answer, or not: a client that has gone or does not read must not keep others waiting.
+
+    It will ask again with the same id if it cares.
+    """
+    try:
+        await router.send_multipart([client, reply.model_dump_json().encode()], flags=zmq.DONTWAIT)
+    except zmq.ZMQError as error:
+        log.debug("no way back to a client: %s", error)
+
+
+def _reserve(path: Path) -> int:
+    """Make sure that no other daemon has this socket: a second one would take its file over in silence."""
+    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
+        raise ConfigError(
+            f"{path}: the path of a socket may have {LONGEST_SOCKET_PATH} bytes; take a shorter directory"
+        )
+    try:
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(f"cannot listen at {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise TryAgainError(f"another daemon listens at {path}") from None
+    return lock
 
 
 def digest(request: m.Request) -> str:

@@ -12,6 +12,8 @@ from tuner.wire.messages import Request, Role
 from tuner.wire.ops import OPS, Op
 
 DOMAIN = "tuner"
+LOCAL = "local"
+RESERVED = "tuner"  # who the daemon's own words are by
 
 
 class Doorman:
@@ -64,7 +66,7 @@ class Doorman:
             Refusal: Its key is not known any more; taking a key away does not end its connections.
         """
         if not secure:
-            return "local", self._local_role
+            return LOCAL, self._local_role
         if self._keys is None:
             raise Refusal("denied", "no keys are known")
         self._keys.reload_if_changed()
@@ -86,4 +88,7 @@ def authorised(request: Request, name: str, role: Role) -> tuple[Op, Actor]:
     if role not in op.roles:
         allowed = " or ".join(sorted(op.roles))
         raise Refusal("denied", f"{request.op} is for the role {allowed}; {name} is {role}")
-    return op, Actor(request.actor or name, role)
+    person = (request.actor or "").strip() or name
+    if person == RESERVED or not person.isprintable():
+        raise Refusal("bad_request", f"an actor is the name of a person or program, and not {person!r}")
+    return op, Actor(person, role, "" if name == LOCAL else name)

@@ -1,20 +1,22 @@
 """The one owner of all campaigns' states: takes commands from a queue, journals what they do, then acknowledges."""
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tuner.campaign import commands as c
 from tuner.campaign.decide import ENDED, Actor, Refusal, automatic, decide
 from tuner.campaign.effects import Effect, wanted
 from tuner.campaign.evolve import Recorded, evolve
-from tuner.campaign.state import MOVED_STAGES, Mode, State
+from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.terms import Terms
 from tuner.daemon.archive import Archive, load_index, load_state, save_index, save_state
 from tuner.daemon.times import text_of
+from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
 from tuner.journal.errors import DiskFullError, JournalError
 from tuner.journal.records import NewRow, Reply
@@ -86,6 +88,7 @@ class Engine:
         clock: The wall clock.
         publish: Called with each event once it is safe, and the state after it.
         follow: Called with each changed state once it is safe, to begin or give up work.
+        unwritten: Called with a command to stop or abort that the journal did not take.
     """
 
     def __init__(
@@ -94,11 +97,14 @@ class Engine:
         clock: Callable[[], datetime],
         publish: Callable[[str, Recorded, State], None],
         follow: Callable[[State], None],
+        unwritten: Callable[[str, c.Command], None] = lambda name, command: None,
     ) -> None:
         self._archive = archive
         self._clock = clock
         self._publish = publish
         self._follow = follow
+        self._unwritten = unwritten
+        self.stopping = False
         self._queue: asyncio.Queue[Posted] = asyncio.Queue()
         self._seq = 0
         self._kept: dict[str, int] = {}
@@ -198,7 +204,7 @@ class Engine:
             events = list(decide(state, posted.command, posted.actor, now))
         except Refusal as refusal:
             return Result("refused", refusal.code, refusal.text, state.count if state else 0)
-        actor = posted.actor.name
+        actor = posted.actor.signature
         while True:
             for event in events:
                 one = Recorded(self._seq + len(draft.rows) + 1, now, actor, event)
@@ -218,10 +224,13 @@ class Engine:
         """Work must still be wanted, and two campaigns cannot move one machine at the same time."""
         if posted.effect is not None and (state is None or wanted(state) != posted.effect):
             raise Refusal("stale", "nobody wants this any more")
-        if not isinstance(posted.command, c.Start) or state is None:
+        if self.stopping and isinstance(posted.command, c.Create | c.Start | c.Resume):
+            raise Refusal("stopping", "the daemon is being stopped: try again when it is back")
+        if not isinstance(posted.command, c.Start | c.Resume | c.GoHome | c.Park) or state is None:
             return
         for name, other in {**self.states, **draft.states}.items():
             busy = other.mode in (Mode.EXECUTE, Mode.HELD) or other.machine.home_wanted is not None
+            busy = busy or (other.trial is not None and other.trial.stage is Stage.RUNNING)
             if name != state.name and other.terms.machine == state.terms.machine and busy:
                 raise Refusal(
                     "machine_busy",
@@ -236,32 +245,42 @@ class Engine:
         for posted, result in draft.results:
             if not posted.answered.done():
                 posted.answered.set_result(result)
-        for state in draft.states.values():
-            self._follow(state)
+        # who only says that time has passed wants everybody to look at the clock again
+        ticked = {posted.campaign for posted, _ in draft.results if isinstance(posted.command, c.Tick)}
+        for name in ticked & self.states.keys() | draft.states.keys():
+            self._follow(self.states[name])
 
     def _not_stored(self, draft: _Draft, error: JournalError) -> None:
         """Tell clients; what machines and models said must not be lost and is tried again."""
         log.error("the journal did not take %d events: %s", len(draft.rows), error)
-        full = isinstance(error, DiskFullError)
-        if not full:
+        if not isinstance(error, TryAgainError):
             raise error
+        result = Result("failed", "journal_busy", "another program uses the journal: nothing was written down")
+        if isinstance(error, DiskFullError):
+            result = Result("failed", "disk_full", "the disk is full: nothing was written down")
         loop = asyncio.get_running_loop()
         for posted, _ in draft.results:
             if posted.request is None:
                 loop.call_later(_TRY_AGAIN_S, self._queue.put_nowait, posted)
-            elif not posted.answered.done():
-                posted.answered.set_result(Result("failed", "disk_full", "the disk is full: nothing was changed"))
+                continue
+            if isinstance(posted.command, c.Stop | c.Abort):
+                self._unwritten(posted.campaign, posted.command)
+                end = "is let go" if isinstance(posted.command, c.Abort) else "goes home"
+                result = replace(result, text=f"{result.text}, but the machine {end}")
+            if not posted.answered.done():
+                posted.answered.set_result(result)
 
     async def _keep(self, states: dict[str, State]) -> None:
-        """Write snapshots now and then, and note campaigns that are over."""
+        """Write snapshots now and then, and note campaigns that are over; without room there will be another time."""
+        with contextlib.suppress(TryAgainError):
+            await self._write_snapshots(states)
+
+    async def _write_snapshots(self, states: dict[str, State]) -> None:
         ended = False
         for name, state in states.items():
             over = _over(state)
             if over or state.count - self._kept.get(name, 0) >= SNAPSHOT_EVERY:
-                try:
-                    await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
-                except DiskFullError:
-                    return
+                await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
                 self._kept[name] = state.count
             if over and self._ended.get(name) != state.seq:
                 self._ended[name] = state.seq
@@ -292,15 +311,17 @@ class Engine:
         return problems
 
     async def close(self) -> None:
-        """Keep snapshots, so that the next start is quick."""
-        for state in self.states.values():
-            await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
-        await self._archive.call(lambda store: save_index(store, self._ended))
+        """Keep snapshots, so that the next start is quick; if that is not possible it is only slower."""
+        with contextlib.suppress(JournalError):
+            for state in self.states.values():
+                await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
+            await self._archive.call(lambda store: save_index(store, self._ended))
 
 
 def _over(state: State) -> bool:
     """Whether nothing more is to be done for a campaign."""
-    return state.mode in ENDED and state.trial is None and wanted(state) is None
+    stuck = state.machine.home_failed is not None  # people must go on seeing this
+    return state.mode in ENDED and state.trial is None and wanted(state) is None and not stuck
 
 
 def _earlier(posted: Posted, known: dict[str, Reply], draft: _Draft) -> Result | None:

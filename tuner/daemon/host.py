@@ -3,6 +3,7 @@
 Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`.
 """
 
+import ctypes
 import json
 import os
 import signal
@@ -18,11 +19,14 @@ from tuner.threads import one_blas_thread
 
 MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
 
+_PR_SET_PDEATHSIG = 1  # Linux's prctl
+
 
 def serve(pipe: Connection, name: str, settings: str, parameters: tuple[ParameterInfo, ...]) -> None:
     """Make the adapter and answer calls until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the daemon decides when its machines are let go
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _end_with_parent()
     one_blas_thread()
     os.dup2(sys.stderr.fileno(), 1)  # an adapter that prints must not disturb the daemon's output
     adapter: Adapter[Any] | None = None
@@ -47,6 +51,12 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
     finally:
         if adapter is not None:
             adapter.close()
+
+
+def _end_with_parent() -> None:
+    """Do not outlive the daemon in the middle of a call: its successor will move the same machine."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _encoded(answer: dict[str, Any]) -> bytes:

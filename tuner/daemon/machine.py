@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, Outcome, RefusedError, Value
-from tuner.campaign.terms import Terms
+from tuner.campaign.terms import AdapterTerms, Terms
 from tuner.config.parameters import parameter_info
 from tuner.daemon.host import serve
 
@@ -60,6 +60,7 @@ class Machine:
 
     def __init__(self, terms: Terms, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self.terms = terms
+        self._begun_with = terms.adapter
         self._sleep = sleep
         self._process: ForkServerProcess | None = None
         self._pipe: Connection | None = None
@@ -69,6 +70,15 @@ class Machine:
         self._rest_until_s = 0.0
         self.restarts = 0
         self.used = False
+
+    @property
+    def running(self) -> bool:
+        """Whether the adapter's process is there."""
+        return self._process is not None
+
+    def use(self, terms: Terms) -> None:
+        """Go by these terms from now on; other settings of the adapter come with its next call."""
+        self.terms = terms
 
     async def health(self) -> Health:
         """Ask the machine how it is."""
@@ -151,6 +161,10 @@ class Machine:
         async with self._turn:
             if self._process is None and call.name == "close":
                 return None
+            if self._process is not None and _differ(self._begun_with, self.terms.adapter) and call.name != "close":
+                with contextlib.suppress(AdapterError):
+                    await self._exchange(_Call("close", GRACE_S, {}))
+                self._drop()
             if self._process is None:
                 await self._start(call)
             _check_wanted(call)
@@ -167,6 +181,7 @@ class Machine:
             await self._sleep(rest_s)
         _check_wanted(call)
         self.restarts += self.used
+        self._begun_with = self.terms.adapter
         context = multiprocessing.get_context("forkserver")
         ours, theirs = context.Pipe()
         parameters = tuple(parameter_info(parameter) for parameter in self.terms.parameters)
@@ -225,6 +240,11 @@ class Machine:
             raise _LostError(f"what the adapter's process answered to {call.name} cannot be read: {error}") from error
         finally:
             loop.remove_reader(descriptor)
+
+
+def _differ(one: AdapterTerms, other: AdapterTerms) -> bool:
+    """Whether another adapter is needed; deadlines go with every call."""
+    return (one.name, one.settings) != (other.name, other.settings)
 
 
 class _LostError(LinkError):

@@ -27,12 +27,13 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
     Several files may each have campaigns; only one of them may have the tables [daemon] and [compute].
     """
     one_blas_thread()
-    config, campaigns = read(configs)
+    as_read, campaigns = read(configs)
+    config = as_read
     if state is not None:
         daemon = config.daemon.model_copy(update={"state_directory": state.absolute()})
         config = config.model_copy(update={"daemon": daemon})
     logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
-    setup = Setup(config, campaigns, lambda: read(configs)[1], logs.reopen, os.environ, Path.home())
+    setup = Setup(config, campaigns, lambda: read(configs), logs.reopen, as_read, os.environ, Path.home())
     notifier = Notifier.from_environ(os.environ)
     try:
         with DaemonLock(setup.places.state_directory):

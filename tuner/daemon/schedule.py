@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,18 @@ class Calendar:
         self._scheduler.add_job(self._forget_replies, "interval", hours=24, id="~replies")
 
     def backup_every(self, hours: float) -> None:
-        """Back the journal up this often."""
-        self._scheduler.add_job(self.back_up, "interval", hours=hours, id="~backup", replace_existing=True)
+        """Back the journal up this often, counted from the last backup: a daemon may be started anew every day."""
+        known = [datetime.fromtimestamp(old.stat().st_mtime, UTC) for old in self._backups.glob("journal-*.sqlite")]
+        due = max([*known, datetime.min.replace(tzinfo=UTC)]) + timedelta(hours=hours)
+        first = max(due, self._clock() + timedelta(minutes=1))
+        self._scheduler.add_job(
+            self.back_up, "interval", hours=hours, id="~backup", replace_existing=True, next_run_time=first
+        )
 
     def stop(self) -> None:
-        """End."""
-        self._scheduler.shutdown(wait=False)
+        """End; nothing happens if it never began."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
 
     def follow(self, state: State) -> None:
         """Wake up when a campaign's question may be asked; let its champion be judged again as it wants."""
@@ -57,20 +63,37 @@ class Calendar:
         name = f"wake {state.name}"
         if moment is not None:
             self._scheduler.add_job(
-                self._tick, "date", run_date=moment, args=[state.name], id=name, replace_existing=True
+                self._tick,
+                "date",
+                run_date=moment,
+                args=[state.name],
+                id=name,
+                replace_existing=True,
+                misfire_grace_time=None,  # after a night's sleep of the computer it is still due
             )
         hours = state.terms.policy.champion_reduel_hours
         if hours != self._reduels.get(state.name):
-            self._set_reduel(state.name, hours)
+            self._set_reduel(state, hours)
 
-    def _set_reduel(self, name: str, hours: float | None) -> None:
+    def _set_reduel(self, state: State, hours: float | None) -> None:
+        name = state.name
         identity = f"reduel {name}"
         if hours is None:
             self._scheduler.remove_job(identity)
             self._reduels.pop(name, None)
             return
         self._reduels[name] = hours
-        self._scheduler.add_job(self._reduel, "interval", hours=hours, args=[name], id=identity, replace_existing=True)
+        last = max([d.asked_at for d in state.duels if d.why == "reduel"], default=state.created_at)
+        first = max(last + timedelta(hours=hours), self._clock() + timedelta(minutes=1))
+        self._scheduler.add_job(
+            self._reduel,
+            "interval",
+            hours=hours,
+            args=[name],
+            id=identity,
+            replace_existing=True,
+            next_run_time=first,
+        )
 
     async def _tick(self, name: str) -> None:
         await self._post(name, c.Tick())

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import multiprocessing
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tuner.campaign import commands as c
+from tuner.campaign.decide import automatic
+from tuner.campaign.events import CampaignHeld, Event, HomeAnswered, SettingAnswered
 from tuner.campaign.evolve import Recorded
-from tuner.campaign.state import Stage, State
+from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.compute.dask import DaskBackend
@@ -25,20 +27,22 @@ from tuner.daemon.answers import Answers, Facts
 from tuner.daemon.api import Sockets
 from tuner.daemon.archive import Archive
 from tuner.daemon.auth import Doorman
+from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Engine
 from tuner.daemon.machine import Machine
 from tuner.daemon.notify import Notifier, watchdog_s
 from tuner.daemon.schedule import Calendar
 from tuner.daemon.times import utc_now
 from tuner.daemon.work import Surroundings, Work
+from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError
 from tuner.journal.store import Store
+from tuner.text import counted
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 
 PRELOADED = ["tuner.daemon.host", "tuner.problems"]
-_HOME_S = 120.0  # how long machines may take to come home when the daemon stops
-_EXTEND_S = 30.0
+_LOOK_S = 30.0  # between two looks at the clock, whatever the calendar says
 PASSING = "journal check"  # the one job that ends by itself
 
 log = logging.getLogger(__name__)
@@ -53,14 +57,16 @@ class Setup:
         campaigns: Name and terms of each campaign of all files.
         read_again: Reads the files once more.
         reopen_logs: Opens the log files by their names again.
+        as_read: The configuration before the command line had its say.
         environ: The environment.
         home: The user's home directory.
     """
 
     config: Config
     campaigns: tuple[tuple[str, Terms], ...]
-    read_again: Callable[[], tuple[tuple[str, Terms], ...]]
+    read_again: Callable[[], tuple[Config, tuple[tuple[str, Terms], ...]]]
     reopen_logs: Callable[[], None]
+    as_read: Config
     environ: Mapping[str, str]
     home: Path
 
@@ -91,12 +97,15 @@ class Service:
         self._clock = clock
         self._works: dict[str, Work] = {}
         self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._why = ""
 
     async def run(self) -> None:
         """Serve until a signal or a request ends it; machines are then at their known-good settings."""
         setup = self._setup
+        self._signals()
         _prepare_processes()
         self._archive = await Archive.open(setup.places.state_directory)
         secure = [e for e in (setup.places.requests, setup.places.events) if is_encrypted(e)]
@@ -104,7 +113,8 @@ class Service:
             KeyRing.open(setup.places.state_directory) if secure else None, setup.config.daemon.local_role
         )
         self._sockets = Sockets(doorman, self._clock)
-        self._engine = Engine(self._archive, self._clock, self._publish, self._follow)
+        self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten)
+        self._drain = Drain(self._engine, self._works, self._notifier, self._changed, self._hurry)
         backups = setup.places.state_directory / "backups"
         self._calendar = Calendar(self._engine.post, self._archive, self._clock, backups)
         async with self._backend() as compute:
@@ -148,9 +158,9 @@ class Service:
         jobs = [
             asyncio.create_task(self._engine.run(), name="engine"),
             asyncio.create_task(self._watch(), name="watchdog"),
+            asyncio.create_task(self._look_at_clock(), name="clock"),
             asyncio.create_task(self._check_journal(), name=PASSING),
         ]
-        self._signals()
         try:
             await _while_all_live(self._begin(), jobs)
             # only now: whoever is answered finds all campaigns of the configuration
@@ -158,7 +168,12 @@ class Service:
             jobs.append(asyncio.create_task(self._sockets.beat(self._heads), name="beat"))
             self._notifier.ready(f"{len(self._engine.states)} campaigns")
             await _while_all_live(self._stopping.wait(), jobs)
-            await _while_all_live(self._drain(), jobs)
+            log.info("stopping: %s", self._why)
+            self._notifier.stopping("bringing the machines home")
+            await _while_all_live(self._drain.run(setup.config.daemon.drain_s), jobs)
+        except Exception:
+            await self._drain.rescue()
+            raise
         finally:
             for job in jobs:
                 job.cancel()
@@ -166,12 +181,21 @@ class Service:
 
     async def _begin(self) -> None:
         await self._engine.resume()
-        for problem in await self._engine.configure(self._setup.campaigns):
+        await self._configure(self._setup.campaigns)
+        count = counted(len(self._engine.states), "campaign")
+        log.info("ready: %s, requests at %s", count, self._setup.places.requests)
+
+    async def _configure(self, campaigns: Sequence[tuple[str, Terms]]) -> None:
+        for problem in await self._engine.configure(campaigns):
             log.error("%s", problem)
-        log.info("ready: %d campaigns, requests at %s", len(self._engine.states), self._setup.places.requests)
+        for name in sorted(self._engine.states.keys() - {name for name, _ in campaigns}):
+            log.warning("%s is in no configuration file; it goes on, `tuner campaign stop %s` ends it", name, name)
 
     def stop(self, why: str) -> None:
-        """End the daemon in good order."""
+        """End the daemon in good order; asked a second time, at once."""
+        if self._stopping.is_set():
+            log.warning("stopping at once: %s", why)
+            self._hurry.set()
         self._why = self._why or why
         self._stopping.set()
 
@@ -180,7 +204,16 @@ class Service:
         loop.add_signal_handler(signal.SIGTERM, self.stop, "the service manager asked for it")
         loop.add_signal_handler(signal.SIGINT, self.stop, "interrupted")
         loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(loop.create_task(self.reload())))
-        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _unwritten(self, name: str, command: c.Command) -> None:
+        """A stop that cannot be written down is still a stop."""
+        work = self._works.get(name)
+        if work is None:
+            return
+        if isinstance(command, c.Abort):
+            work.machine.kill()
+        else:
+            self._keep(asyncio.create_task(work.rescue()))
 
     def _keep(self, task: "asyncio.Task[None]") -> None:
         self._tasks.add(task)
@@ -191,42 +224,17 @@ class Service:
         self._notifier.reloading()
         self._setup.reopen_logs()
         try:
-            campaigns = await asyncio.to_thread(self._setup.read_again)
-            for problem in await self._engine.configure(campaigns):
-                log.error("%s", problem)
+            config, campaigns = await asyncio.to_thread(self._setup.read_again)
+            await self._configure(campaigns)
             log.info("configuration read again")
+            before = self._setup.as_read
+            if (config.daemon, config.compute) != (before.daemon, before.compute):
+                log.warning("the tables [daemon] and [compute] have changed: that needs a restart")
+        except ConfigError as error:
+            log.error("the configuration was not read again:\n%s", error)  # noqa: TRY400 - the sentence says it all
         except Exception:
             log.exception("the configuration was not read again")
         self._notifier.ready()
-
-    async def _drain(self) -> None:
-        """Finish parts under way, bring machines home; campaigns go on when the daemon is back."""
-        log.info("stopping: %s", self._why)
-        self._notifier.stopping("bringing the machines home")
-        for work in self._works.values():
-            work.drain()
-        await self._until(
-            lambda s: s.trial is None or s.trial.stage is not Stage.RUNNING, self._setup.config.daemon.drain_s
-        )
-        for name in list(self._works):
-            await self._engine.post(name, c.Park(reason="the daemon stops"))
-        await self._until(lambda s: s.machine.home_wanted is None, _HOME_S)
-        for name, work in self._works.items():
-            state = self._engine.states[name]
-            if state.machine.requested is not None and not state.machine.home and work.machine.used:
-                log.error("%s: the machine is NOT at its known-good setting", name)
-
-    async def _until(self, ready: Callable[[State], bool], timeout_s: float) -> None:
-        """Wait until all campaigns that have done something are ready."""
-        loop = asyncio.get_running_loop()
-        end_s = loop.time() + timeout_s
-        while not all(ready(self._engine.states[name]) for name in self._works) and loop.time() < end_s:
-            self._notifier.extend(_EXTEND_S)
-            self._changed.clear()
-            try:
-                await asyncio.wait_for(self._changed.wait(), min(end_s - loop.time(), _EXTEND_S / 3))
-            except TimeoutError:
-                continue
 
     async def _watch(self) -> None:
         period_s = watchdog_s(self._setup.environ)
@@ -246,8 +254,17 @@ class Service:
                 log.exception("the journal is damaged")
                 self.stop("the journal is damaged")
 
+    async def _look_at_clock(self) -> None:
+        """What the calendar has missed, because the computer slept or its clock was set, is found here."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            for state in list(self._engine.states.values()):
+                if automatic(state, self._clock()) is not None:
+                    await self._engine.post(state.name, c.Tick())
+
     def _publish(self, name: str, one: Recorded, state: State) -> None:
-        log.info("%s", one.event.type, extra={"campaign": name, "seq": one.seq, "actor": one.actor})
+        extra = {"campaign": name, "seq": one.seq, "actor": one.actor}
+        log.log(_level(one.event), "%s%s", one.event.type, _words(one.event), extra=extra)
         self._sockets.publish(name, one, state)
 
     def _follow(self, state: State) -> None:
@@ -255,6 +272,7 @@ class Service:
         work = self._works.get(state.name)
         if work is None:
             work = self._works[state.name] = Work.of(state, self._around)
+            work.draining = self._engine.stopping
         work.follow(state)
         self._calendar.follow(state)
 
@@ -276,6 +294,18 @@ async def _while_all_live(work: Coroutine[Any, Any, object], jobs: Iterable["asy
             main.cancel()
             job.result()
     await main
+
+
+def _level(event: Event) -> int:
+    """What needs attention is a warning, so that it is found among the rest."""
+    fault = isinstance(event, CampaignHeld) and event.fault
+    lost = isinstance(event, SettingAnswered | HomeAnswered) and event.result != "applied"
+    return logging.WARNING if fault or lost else logging.INFO
+
+
+def _words(event: Event) -> str:
+    text = getattr(event, "reason", "") or getattr(event, "text", "")
+    return f": {text}" if text else ""
 
 
 def _prepare_processes() -> None:

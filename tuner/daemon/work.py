@@ -8,6 +8,7 @@ from typing import Any
 
 from tuner.adapter import AdapterError, Outcome
 from tuner.campaign import commands as c
+from tuner.campaign.decide import ENDED
 from tuner.campaign.effects import ComputeProposal, Effect, ReturnHome, Run, Send, wanted
 from tuner.campaign.events import ModelMemory
 from tuner.campaign.model_input import model_input
@@ -58,6 +59,7 @@ class Work:
     _state: State | None = None
     _effect: Effect | None = None
     _task: asyncio.Task[None] | None = None
+    _closing: asyncio.Task[None] | None = None
     _speculation: Speculation = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,12 +78,49 @@ class Work:
     def follow(self, state: State) -> None:
         """Begin what the state wants, give up what it does not want any more."""
         self._state = state
-        self.machine.terms = state.terms
+        self.machine.use(state.terms)
         want = self._allowed(wanted(state))
         if want != self._effect:
             self._change(want, state)
+        if want is None and state.mode in ENDED and self.machine.running:
+            self._let_go(state)
         if self.around.speculate and not self.draining:
             self._speculation.update(state)
+
+    def _let_go(self, state: State) -> None:
+        """A campaign that is over needs its machine no more; others may want its port."""
+        if state.mode is Mode.ABORTED:
+            self.machine.kill()
+            return
+        if self._closing is None or self._closing.done():
+            self._closing = asyncio.create_task(self._close_machine(self._task))
+
+    async def _close_machine(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.gather(before, return_exceptions=True)
+        if self._effect is None:
+            await self.machine.close()
+
+    async def rescue(self) -> None:
+        """Bring the machine home without the journal, because it takes no more words."""
+        state = self._state
+        self.draining = True
+        if state is None or state.machine.home or state.machine.requested is None or state.mode is Mode.ABORTED:
+            return
+        before, self._task, self._effect = self._task, None, None
+        if before is not None:
+            before.cancel()
+            await asyncio.gather(before, return_exceptions=True)
+        self.machine.kill()  # a part under way could take hours
+        answer = await self._through_gate(state, state.terms.known_good, home=True)
+        if answer.result == "applied":
+            log.warning("%s: the machine is at its known-good setting; the journal does not say so", self.name)
+        else:
+            log.error("%s: the machine is NOT at its known-good setting: %s", self.name, answer.text)
+
+    def give_up_part(self) -> None:
+        """The part under way has taken too long: end its call, so that the machine can go home."""
+        self.machine.kill()
 
     def drain(self) -> None:
         """From now on only finish the part under way and bring the machine home."""
@@ -96,6 +135,8 @@ class Work:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._closing is not None:
+            await asyncio.gather(self._closing, return_exceptions=True)
         await self.machine.close()
 
     def _allowed(self, want: Effect | None) -> Effect | None:
@@ -135,7 +176,7 @@ class Work:
                 await self._home(effect, state)
         except Exception as error:
             log.exception("defect while doing %s for the campaign %s", effect, self.name)
-            await self._post(c.Fault(text=f"a defect in tuner: {type(error).__name__}: {error}"))
+            await self._post(c.Fault(text=f"a defect in tuner: {type(error).__name__}: {error}"), effect)
 
     async def _post(self, command: c.Command, effect: Effect | None = None) -> bool:
         result = await self.around.post(self.name, command, effect=effect)
@@ -172,7 +213,7 @@ class Work:
         gate = self._gate()
         policy = state.terms.policy
         for attempt in range(policy.retries + 1):
-            answer = await gate.send(state.terms, setting, dry_run=policy.dry_run, home=home)
+            answer = await gate.send(state.terms, setting, dry_run=policy.dry_run and not home, home=home)
             if answer.result != "failed" or attempt == policy.retries:
                 break
             self._news(f"trying again: {answer.text}")
@@ -185,12 +226,8 @@ class Work:
     async def _run(self, effect: Run, state: State) -> None:
         trial = state.trials[effect.trial - 1]
         if trial.stage is Stage.APPLIED:
-            if not state.terms.policy.dry_run:
-                if not state.machine.verified or state.machine.requested != trial.setting:  # it went home while held
-                    await self._post(c.Interrupt(reason="the machine was sent to another setting"), effect)
-                    return
-                if not await self._settle(state, trial):
-                    return
+            if not state.terms.policy.dry_run and not await self._settle(state, trial):
+                return
             if not await self._post(c.BeginTrial(trial=trial.number), effect):
                 return
         if state.terms.policy.dry_run:
@@ -214,7 +251,7 @@ class Work:
             await asyncio.sleep(policy.settling_s)
         for number in range(1, policy.settling_parts + 1):
             self._news(f"discarding part {number} of {policy.settling_parts}", (number - 1) / policy.settling_parts)
-            if await self._make(state, trial, f"{_tag(state, trial)}-settling-{number}") is None:
+            if await self._make(state, trial, f"{_tag(state, trial)}-s{number}") is None:
                 return False
         return True
 
@@ -239,7 +276,7 @@ class Work:
             if answer.result != "applied":
                 text = f"setting {answer.result}: {answer.text}"
                 break
-        await self._post(c.Fault(text=text))
+        await self._post(c.Fault(text=text), Run(trial.number))
         return None
 
     async def _home(self, effect: ReturnHome, state: State) -> None:
@@ -255,8 +292,8 @@ async def _back_off(attempt: int) -> None:
 
 
 def _tag(state: State, trial: Trial) -> str:
-    """Names the part for the machine: no other part ever has the same name."""
-    return f"{state.name}-{state.series}-{trial.tag}"
+    """Names the part for the machine: no other part ever has the same name, and it is short enough for a register."""
+    return f"{state.series}-{trial.tag}"
 
 
 def _proposal(result: dict[str, Any], source: Any, engine: str) -> c.Propose:

@@ -250,6 +250,7 @@ class StatusBody(Message):
     seq: int
     state_directory: str
     campaigns: list[CampaignLine]
+    over: int = Field(0, description="campaigns that are over and not in this list; `snapshot` knows them by name")
     compute: dict[str, Any]
 
 
