@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -67,4 +68,8 @@ def _is_running(pid: int) -> bool:
         return False
     except PermissionError:  # it is there, and not ours
         return True
-    return True
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state != "Z"  # it has ended, and only its parent does not know yet

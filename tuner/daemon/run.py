@@ -1,6 +1,7 @@
 """`tuner run`: starts the daemon in the foreground."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from tuner.daemon.notify import Notifier
 from tuner.daemon.service import Service, Setup
 from tuner.errors import ConfigError
 from tuner.threads import one_blas_thread
+
+log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -37,6 +40,8 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
     notifier = Notifier.from_environ(os.environ)
     try:
         with DaemonLock(setup.places.state_directory):
+            if setup.places.state_directory.stat().st_mode & 0o077:
+                log.warning("others may look into %s: make it mode 0700", setup.places.state_directory)
             asyncio.run(_main(setup, notifier))
     finally:
         notifier.close()

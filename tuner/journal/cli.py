@@ -17,7 +17,7 @@ from tuner.errors import TunerError
 from tuner.journal import backup as backups
 from tuner.journal import export as exports
 from tuner.journal.store import FILE_NAME, Store
-from tuner.text import counted
+from tuner.text import counted, nearest, shown
 
 Progress = Callable[[int, int], None]
 
@@ -87,6 +87,12 @@ def verify(state: Path | None, file: Path | None, expect_head: str | None) -> No
     click.echo(f"{path}: ok: {counted(verdict.events, 'event')}\nhead: {verdict.head[1]}")
 
 
+def _check_campaign(store: Store, campaign: str | None) -> None:
+    known = [row.name for row in store.campaigns()] if campaign is not None else []
+    if campaign is not None and campaign not in known:
+        raise TunerError(f"the journal has no campaign {shown(campaign)}{nearest(campaign, known)}")
+
+
 @journal.command()
 @_state
 @_journal
@@ -99,6 +105,7 @@ def show(
 ) -> None:
     """Show the newest events, or those after an event, oldest first."""
     with Store.open_reading(_place(state, file)) as store:
+        _check_campaign(store, campaign)
         if after is None:
             rows = store.page(campaign, None, limit)[::-1]
         else:
