@@ -24,8 +24,10 @@ COMMANDS = {
     "journal": ("tuner.journal.cli:journal", "Look at the journal, check it, copy it."),
     "keys": ("tuner.commands.keys:keys", "Make, list and revoke keys of clients on the network."),
     "replay": ("tuner.replay:replay", "Compute every proposal of a journal again and compare."),
+    "report": ("tuner.report.cli:report", "Write the page about a campaign."),
     "run": ("tuner.daemon.run:run", "Run the daemon in the foreground."),
     "schema": ("tuner.commands.schema:schema", "Print the wire protocol as JSON Schema."),
+    "simulate": ("tuner.simulate.cli:simulate", "Tune simulated machines with a scripted judge, for many seeds."),
     "status": ("tuner.commands.status:status", "Show what the daemon and its campaigns do."),
     "stop": ("tuner.commands.stop:stop", "End the daemon and wait until it has gone."),
 }

@@ -54,15 +54,24 @@ class LocalDaemon:
         with self.log.open("ab") as log:
             # a group of its own: Ctrl-C is for us, and we stop the daemon in good order
             self._process = subprocess.Popen(command, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+        try:
+            if self._answers(self._process):
+                return self
+        except BaseException:  # Ctrl-C while it starts: it must not be left behind
+            self.stop()
+            raise
+        said = self.log.read_text("utf-8", "replace").strip().splitlines()
+        raise TunerError("the daemon did not start: " + (said[-1] if said else f"see {self.log}"))
+
+    def _answers(self, process: "subprocess.Popen[bytes]") -> bool:
         with self.client() as client:
             for _ in range(round(START_S)):
                 with contextlib.suppress(NoReplyError):
                     client.request("ping", timeout_s=1.0)
-                    return self
-                if self._process.poll() is not None:
+                    return True
+                if process.poll() is not None:
                     break
-        said = self.log.read_text("utf-8", "replace").strip().splitlines()
-        raise TunerError("the daemon did not start: " + (said[-1] if said else f"see {self.log}"))
+        return False
 
     def client(self, actor: str | None = None) -> Client:
         """A client of it."""

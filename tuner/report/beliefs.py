@@ -1,0 +1,188 @@
+"""What the model believes at the end of a campaign: computed here from its state, for figures and tables.
+
+Glossary:
+    rows    (p, D) settings in the unit cube        mean    (p,) expected quality, its zero and unit without meaning
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tuner.campaign.model_input import NO_FITS, model_input
+from tuner.campaign.state import State
+from tuner.compute.slices import MASS, slices
+from tuner.compute.spaces import space_from_json
+from tuner.core.linalg import FloatArray
+from tuner.core.optimizer import Optimizer
+from tuner.core.parameters import Choice, Parameter
+from tuner.core.proposer import Knowledge
+from tuner.core.space import Space
+
+GRID = 61
+MOST_MAPS = 6
+SAMPLE = 4000
+SLICE_POINTS = 61
+_SEED = 20
+
+
+class _Learned(Optimizer):
+    """An optimiser that fits once, for several answers about one state."""
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """Everything told, fitted."""
+        return super()._learn()
+
+    def _learn(self) -> Knowledge:
+        return self.known
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One side of a map: places to draw at, and the names of choices."""
+
+    name: str
+    unit: str
+    log: bool
+    places: FloatArray
+    choices: tuple[str, ...]
+
+    def place(self, value: float | int | str) -> float:
+        """Where a value is drawn."""
+        return float(self.choices.index(str(value))) if self.choices else float(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Two parameters, everything else as in the champion; arrays have a row for each place of `down`.
+
+    Attributes:
+        quality: For each setting, the share of the map's settings that are believed to be worse.
+        valid: P(valid).
+        feasible: Whether the constraints hold.
+    """
+
+    across: Axis
+    down: Axis
+    quality: FloatArray
+    valid: FloatArray
+    feasible: np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The setting believed best, with its probabilities."""
+
+    setting: dict[str, float | int | str]
+    better: float
+    valid: float
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Everything a report shows of the model; without a champion there is nothing to show.
+
+    Attributes:
+        recommended: The setting for the master recipe.
+        importance: Each parameter's share of what moves the quality, the largest first.
+        operators: Each operator's noise beside the first one's, by number.
+        slices: See `tuner.compute.slices.slices`.
+        mass: What their credible bands hold.
+        maps: Of the most important pairs of parameters.
+        left_out: How many pairs have no map.
+        better: For each trial that made a part, the share of all settings believed to be better than it.
+    """
+
+    recommended: Recommended
+    importance: dict[str, float]
+    operators: tuple[float, ...]
+    slices: list[dict[str, Any]]
+    mass: float
+    maps: tuple[Map, ...]
+    left_out: int
+    better: dict[int, float]
+
+
+def believe(state: State) -> Beliefs | None:
+    """Fit the model to a campaign; None while there is no champion."""
+    if state.champion is None:
+        return None
+    payload = model_input(state)
+    space = space_from_json(payload["space"])
+    told = {**payload["state"], "fits": {**NO_FITS, **payload["state"]["fits"]}}
+    optimizer = _Learned.from_state(space, told)
+    if not isinstance(optimizer, _Learned) or optimizer.known.champion is None:
+        return None
+    known = optimizer.known
+    shares = dict(sorted(optimizer.importance().items(), key=lambda item: -item[1]))
+    pairs = sorted(combinations(space.names, 2), key=lambda pair: -(shares[pair[0]] + shares[pair[1]]))
+    setting = optimizer.recommend()
+    row = space.encode(setting)[None]
+    recommended = Recommended(
+        setting,
+        float(known.model.win_probability(row, optimizer.known.champion)[0]),
+        float(known.valid_probability(row)[0]),
+    )
+    return Beliefs(
+        recommended,
+        shares,
+        tuple(optimizer.operators().values()),
+        slices(known, SLICE_POINTS),
+        MASS,
+        tuple(_map(known, optimizer.known.champion, pair) for pair in pairs[:MOST_MAPS]),
+        max(0, len(pairs) - MOST_MAPS),
+        _better(known, space, [trial.number for trial in state.trials if trial.usable]),
+    )
+
+
+def _better(known: Knowledge, space: Space, trials: Sequence[int]) -> dict[int, float]:
+    """The share of likely valid settings that are believed to be better than each trial."""
+    rows = space.sample(SAMPLE, np.random.default_rng(_SEED))
+    likely = rows[known.valid_probability(rows) > 0.5]
+    quality = known.mean.mean(likely if len(likely) else rows)
+    own = known.mean.mean(known.ledger.rows([known.ledger.trials[number] for number in trials]))
+    return {number: float((quality > one).mean()) for number, one in zip(trials, own, strict=True)}
+
+
+def _map(known: Knowledge, champion: FloatArray, pair: tuple[str, str]) -> Map:
+    space = known.ledger.space
+    first, second = (space.names.index(name) for name in pair)
+    one, other = (_coordinates(space.parameters[index]) for index in (first, second))
+    rows = np.repeat(champion[None], len(one) * len(other), axis=0)
+    rows[:, space.groups == first] = np.tile(one, (len(other), 1))
+    rows[:, space.groups == second] = np.repeat(other, len(one), axis=0)
+    shape = (len(other), len(one))
+    mean = known.mean.mean(rows)
+    feasible = space.feasible(rows)
+    return Map(
+        _axis(space.parameters[first], one),
+        _axis(space.parameters[second], other),
+        _worse(mean, feasible).reshape(shape),
+        known.valid_probability(rows).reshape(shape),
+        feasible.reshape(shape),
+    )
+
+
+def _worse(mean: FloatArray, feasible: np.ndarray[Any, np.dtype[np.bool_]]) -> FloatArray:
+    """For each value the share of the feasible ones below it; equal ones count half."""
+    ordered = np.sort(mean[feasible]) if feasible.any() else np.sort(mean)
+    below, upto = np.searchsorted(ordered, mean, "left"), np.searchsorted(ordered, mean, "right")
+    return np.asarray((below + upto) / (2.0 * len(ordered)))
+
+
+def _coordinates(parameter: Parameter) -> FloatArray:
+    levels = parameter.levels
+    if isinstance(parameter, Choice) or (levels is not None and levels <= GRID):
+        return np.array([parameter.encode(parameter.level(i)) for i in range(levels or 0)])  # type: ignore[union-attr]
+    return np.unique(parameter.snap(np.linspace(0.0, 1.0, GRID)[:, None]), axis=0)
+
+
+def _axis(parameter: Parameter, coordinates: FloatArray) -> Axis:
+    if isinstance(parameter, Choice):
+        places = np.arange(len(coordinates), dtype=np.float64)
+        return Axis(parameter.name, parameter.unit, False, places, tuple(parameter.choices))
+    return Axis(parameter.name, parameter.unit, parameter.log, parameter.column(coordinates), ())

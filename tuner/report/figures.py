@@ -1,0 +1,214 @@
+"""The report's figures as data URIs: matplotlib's Figure without pyplot, nothing outside of the page is needed."""
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tuner.campaign.state import Stage, State
+from tuner.core.linalg import FloatArray
+from tuner.errors import TunerError
+from tuner.report.beliefs import SAMPLE, Axis, Beliefs, Map
+from tuner.report.story import Story
+from tuner.simulate.truth import Setting, Truth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, RED, GREEN, GREY, ORANGE = "#1f5fbf", "#c0392b", "#1b7837", "#777777", "#e08214"
+LEAST_REGRET = 1e-6
+SLICE_ROWS = 5.0  # a band may be so many times as high as the line before it is cut off
+STYLE: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 10.0,
+    "axes.titlelocation": "left",
+    "lines.linewidth": 1.3,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+}
+
+
+def has_matplotlib() -> bool:
+    """Whether figures can be drawn."""
+    try:
+        import matplotlib.figure  # noqa: F401 - only asked for
+    except ImportError:
+        return False
+    return True
+
+
+def require_matplotlib() -> None:
+    """Say that figures cannot be drawn.
+
+    Raises:
+        TunerError: matplotlib is not installed.
+    """
+    if not has_matplotlib():
+        raise TunerError('figures need matplotlib: pip install "process-tuner[report]"')
+
+
+@contextmanager
+def _figure(width_in: float, height_in: float) -> Iterator["Figure"]:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        yield Figure(figsize=(width_in, height_in), layout="constrained")
+
+
+def _svg(figure: "Figure") -> str:
+    from matplotlib import rc_context
+
+    data = io.BytesIO()
+    # letters as outlines: the page looks the same wherever it is read; a fixed salt and no date: the same bytes
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "tuner"}):
+        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(data.getvalue()).decode()
+
+
+def _png(figure: "Figure") -> str:
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=110, metadata={"Software": None})
+    return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()
+
+
+def progress_figure(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
+    """How the champion came to be what it is; a simulated machine's also by its true cost."""
+    panels = 1 if truth is None else 2
+    with _figure(9.0, 2.9) as figure:
+        trials = np.array([trial for trial, _ in story.champions])
+        champions = [champion for _, champion in story.champions]
+        axes = figure.add_subplot(1, panels, 1)
+        shares = np.array([beliefs.better.get(champion, np.nan) for champion in champions])
+        _steps(axes, trials, np.maximum(shares, 1.0 / SAMPLE), story.state)
+        axes.set_title("share of settings believed better than the champion")
+        if truth is not None:
+            axes = figure.add_subplot(1, panels, 2)
+            settings = [story.state.trials[champion - 1].setting for champion in champions]
+            regrets = np.array([truth.regret(setting) for setting in settings])
+            regrets[~np.isfinite(regrets)] = np.nan
+            _steps(axes, trials, np.maximum(regrets, LEAST_REGRET), story.state)
+            axes.set_title("the champion's true cost above the known optimum")
+        return _svg(figure)
+
+
+def _steps(axes: "Axes", trials: FloatArray, values: FloatArray, state: State) -> None:
+    last = len([trial for trial in state.trials if trial.stage is Stage.DONE])
+    axes.step([*trials, max(last, trials[-1])], [*values, values[-1]], where="post", color=BLUE)
+    scrap = [t.number for t in state.trials if t.stage is Stage.DONE and t.valid is False]
+    axes.set_yscale("log")
+    axes.plot(scrap, np.full(len(scrap), 0.03), "|", color=RED, transform=axes.get_xaxis_transform(), label="scrap")
+    axes.set_xlabel("trials")
+    axes.grid(visible=True, linewidth=0.3)
+    if scrap:
+        axes.legend(loc="upper right")
+
+
+def slices_figure(beliefs: Beliefs) -> str:
+    """What is believed along each parameter through the champion, with a credible band and P(valid)."""
+    count = len(beliefs.slices)
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    with _figure(3.1 * columns + 0.4, 3.3 * rows) as figure:
+        outer = figure.add_gridspec(rows, columns)
+        for place, cut in enumerate(beliefs.slices):
+            inner = outer[place // columns, place % columns].subgridspec(2, 1, height_ratios=(3, 1), hspace=0.05)
+            upper = figure.add_subplot(inner[0])
+            lower = figure.add_subplot(inner[1], sharex=upper)
+            _draw_slice(upper, lower, cut)
+        return _svg(figure)
+
+
+def _draw_slice(upper: "Axes", lower: "Axes", cut: dict[str, Any]) -> None:
+    choice = cut["kind"] == "choice"
+    x = np.arange(len(cut["values"]), dtype=np.float64) if choice else np.array(cut["values"], dtype=np.float64)
+    at = float(cut["values"].index(cut["at"])) if choice else float(cut["at"])
+    mean, low, high = (np.array(cut[name]) for name in ("mean", "low", "high"))
+    if choice:
+        upper.errorbar(x, mean, yerr=[mean - low, high - mean], fmt="o", color=BLUE, capsize=3, markersize=4)
+        lower.bar(x, cut["valid"], color=GREEN, width=0.5)
+        lower.set_xticks(x, cut["values"])
+    else:
+        upper.fill_between(x, low, high, color=BLUE, alpha=0.18, linewidth=0)
+        upper.plot(x, mean, color=BLUE)
+        lower.fill_between(x, 0.0, cut["valid"], color=GREEN, alpha=0.35, linewidth=0)
+        if cut["log"]:
+            upper.set_xscale("log")
+    upper.set_ylim(*_limits(mean, low, high))
+    upper.axhline(0.0, color=GREY, linewidth=0.5)
+    for axes in (upper, lower):
+        axes.axvline(at, color=ORANGE, linewidth=1.0, linestyle="--")
+        axes.margins(x=0.02)
+    upper.set_title(cut["name"])
+    upper.tick_params(labelbottom=False)
+    upper.ticklabel_format(axis="y", scilimits=(-3, 4))
+    lower.set_ylim(0.0, 1.05)
+    lower.set_yticks([0, 1])
+    lower.set_ylabel("P(valid)", fontsize=7)
+    lower.set_xlabel(_label(cut["name"], cut["unit"]))
+
+
+def _limits(mean: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
+    """Room for the line and for a good part of its band: far from what was tried a band may be immensely wide."""
+    bottom, top = float(min(mean.min(), 0.0)), float(max(mean.max(), 0.0))
+    height = max(top - bottom, 1e-9, float(np.median(high - low)) / SLICE_ROWS)
+    return max(float(low.min()), bottom - height) - 0.05 * height, min(float(high.max()), top + height) + 0.05 * height
+
+
+def map_figure(drawn: Map, state: State, champion: Setting, recommended: Setting) -> str:
+    """One pair of parameters: what is preferred on the left, what makes a part on the right if there was any scrap."""
+    quality = np.ma.masked_array(drawn.quality, ~drawn.feasible)
+    valid = np.ma.masked_array(drawn.valid, ~drawn.feasible)
+    looks = [(quality, "viridis", "white", "share of this map believed worse", "preference")]
+    if any(trial.stage is Stage.DONE and trial.valid is False for trial in state.trials):
+        looks.append((valid, "RdYlBu", "black", "P(valid)", "parts or scrap"))
+    across, down = drawn.across.places, drawn.down.places
+    with _figure(4.6 * len(looks), 3.7) as figure:
+        axes = None
+        for place, (values, colours, line, label, title) in enumerate(looks, 1):
+            axes = figure.add_subplot(1, len(looks), place)
+            shown = axes.pcolormesh(across, down, values, cmap=colours, shading="nearest", vmin=0.0, vmax=1.0)
+            figure.colorbar(shown, ax=axes, label=label)
+            if drawn.valid.min() < 0.5 < drawn.valid.max() and min(drawn.valid.shape) > 1:
+                axes.contour(across, down, valid, levels=[0.5], colors=line, linewidths=1)
+            axes.set_title(title)
+            _points(axes, drawn, state, champion, recommended)
+        if axes is not None:
+            figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        return _png(figure)
+
+
+def _points(axes: "Axes", drawn: Map, state: State, champion: Setting, recommended: Setting) -> None:
+    def places(settings: list[Setting]) -> tuple[list[float], list[float]]:
+        return (
+            [drawn.across.place(setting[drawn.across.name]) for setting in settings],
+            [drawn.down.place(setting[drawn.down.name]) for setting in settings],
+        )
+
+    made: list[Setting] = [t.setting for t in state.trials if t.usable]
+    scrap: list[Setting] = [t.setting for t in state.trials if t.stage is Stage.DONE and t.valid is False]
+    axes.plot(*places(made), "o", color="white", markeredgecolor="black", markersize=4, label="part", linestyle="")
+    if scrap:
+        axes.plot(*places(scrap), "X", color=RED, markeredgecolor="white", markersize=7, label="scrap", linestyle="")
+    axes.plot(*places([champion]), "*", color=ORANGE, markeredgecolor="black", markersize=13, label="champion", ls="")
+    axes.plot(*places([recommended]), "D", mfc="none", mec="black", mew=1.4, ms=8, label="recommended", ls="")
+    for side, name in ((drawn.across, "x"), (drawn.down, "y")):
+        _ticks(axes, side, name)
+
+
+def _ticks(axes: "Axes", side: Axis, name: str) -> None:
+    along = axes.xaxis if name == "x" else axes.yaxis
+    along.set_label_text(_label(side.name, side.unit))
+    if side.choices:
+        along.set_ticks(side.places, labels=list(side.choices))
+    elif side.log:
+        (axes.set_xscale if name == "x" else axes.set_yscale)("log")
+
+
+def _label(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name

@@ -1,0 +1,271 @@
+"""The report as one HTML page: no scripts, no outside resources, readable on paper."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from html import escape
+
+import numpy as np
+
+from tuner.campaign.model_input import operator_names
+from tuner.campaign.state import Judgment, Stage, State, Trial
+from tuner.report import figures
+from tuner.report.beliefs import Beliefs, believe
+from tuner.report.story import Story
+from tuner.simulate.truth import Setting, Truth
+from tuner.text import counted
+
+NO_FIGURES = "There are no figures in this report: they need matplotlib, which is not installed."
+STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.45 system-ui, sans-serif; color: #1c1c1c; max-width: 1080px; margin: 2em auto; padding: 0 1.2em; }
+h1 { font-size: 1.6em; margin: 0 0 .2em; } h2 { font-size: 1.2em; margin: 1.8em 0 .5em; }
+p.sub { color: #555; margin: 0 0 1em; } p.note { color: #555; font-size: .9em; max-width: 62em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92em; }
+th, td { padding: .25em .7em; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
+th { border-bottom: 2px solid #999; white-space: nowrap; } td.n, th.n { text-align: right; }
+td.recipe { font-weight: 600; background: #eef5ea; } tr.champion td { background: #fdf3e1; }
+td.why { font-size: .85em; color: #555; } tr.scrap td { color: #9a2b1f; } tr.out td { color: #999; }
+.bar { display: inline-block; height: .7em; background: #1f5fbf; vertical-align: middle; margin-right: .5em; }
+.figures img { max-width: 100%; height: auto; display: inline-block; margin: .4em 0 1em; }
+.wide { overflow-x: auto; }
+dl { display: grid; grid-template-columns: max-content auto; gap: .1em 1.2em; margin: 0; }
+dt { color: #555; } dd { margin: 0; }
+@media print { body { max-width: none; margin: 0; font-size: 11px; } tr, img { break-inside: avoid; } }
+"""
+
+
+def report_page(story: Story) -> str:
+    """Compute what the model believes and write everything down."""
+    state = story.state
+    truth = Truth.of(state.terms)
+    beliefs = believe(state)
+    parts = [
+        f"<h1>{escape(state.name)}</h1>",
+        f'<p class="sub">{escape(_subtitle(state))}</p>',
+        _facts(story),
+        "<h2>Settings for the master recipe</h2>",
+        _recipe(state, beliefs, truth),
+    ]
+    if beliefs is not None:
+        parts += [_importance(beliefs), _drawn(story, beliefs, truth)]
+    parts += ["<h2>Trials</h2>", _trials(state, truth), _judgments(state)]
+    title = escape(f"{state.name}: report")
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+    body = "\n".join(part for part in parts if part)
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
+    )
+
+
+def _subtitle(state: State) -> str:
+    reason = f": {state.reason}" if state.reason else ""
+    return f"machine {state.terms.machine}, {state.mode}{reason}"
+
+
+def _facts(story: Story) -> str:
+    state = story.state
+    budget = state.terms.budget
+    ended = [trial.ended_at for trial in state.trials if trial.ended_at]
+    scrap = f"{state.scrap}" + ("" if budget.scrap is None else f" of at most {budget.scrap}")
+    operators = operator_names(state)
+    rows = {
+        "trials": f"{state.spent} of at most {budget.trials}",
+        "scrap": scrap,
+        "judgments": f"{len(state.active)} that count"
+        + (f", by {', '.join(operators)}" if operators else "")
+        + (
+            f"; {len(state.judgments) - len(state.active)} that do not"
+            if len(state.judgments) > len(state.active)
+            else ""
+        ),
+        "from, to": f"{_when(state.trials[0].proposed_at)} to {_when(ended[-1])} UTC" if ended else "nothing was made",
+        "seed": f"{state.terms.seed}",
+        "report made": f"{_when(story.made)} UTC, after event {state.seq}",
+    }
+    if state.fault:
+        rows["fault"] = state.fault
+    machine = state.machine
+    if machine.home_failed:
+        rows["machine"] = f"NOT at its known-good setting: {machine.home_failed}"
+    elif machine.requested is not None:
+        rows["machine"] = "at its known-good setting" if machine.home else "at the setting of the last trial"
+    return "<dl>" + "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in rows.items()) + "</dl>"
+
+
+def _recipe(state: State, beliefs: Beliefs | None, truth: Truth | None) -> str:
+    if beliefs is None or state.champion is None:
+        return "<p>No part was made yet, so nothing can be recommended.</p>"
+    champion = state.trials[state.champion - 1]
+    chosen = beliefs.recommended
+    columns: dict[str, Setting] = {
+        "recommended": chosen.setting,
+        f"champion ({champion.tag})": champion.setting,
+        "known-good": state.terms.known_good,
+    }
+    if truth is not None:
+        columns["known optimum"] = truth.optimum
+    rows = [
+        [(escape(p.name), ""), (escape(p.unit), "")]
+        + [(_value(s[p.name]), "n recipe" if label == "recommended" else "n") for label, s in columns.items()]
+        for p in state.terms.parameters
+    ]
+    if truth is not None:
+        costs = [_cost(truth, setting) for setting in list(columns.values())[:-1]]
+        costs.append(f"{truth.problem.minimum:.6g}")
+        rows.append([("true cost", ""), ("", ""), *((cost, "n") for cost in costs)])
+    table = _table([("parameter", ""), ("unit", ""), *((label, "n") for label in columns)], rows)
+    same = chosen.setting == champion.setting
+    said = (
+        "The recommended setting is the champion's own."
+        if same
+        else f"The model gives the recommended setting {chosen.better:.0%} to be better than the champion"
+    )
+    said += "" if same else f" and {chosen.valid:.0%} to make a part; the champion was made, the other was not."
+    return table + f'<p class="note">{escape(said)}</p>'
+
+
+def _cost(truth: Truth, setting: Setting) -> str:
+    cost = truth.cost(setting)
+    return "makes no part" if cost is None else f"{cost:.6g}"
+
+
+def _importance(beliefs: Beliefs) -> str:
+    rows = [
+        [(escape(name), ""), (f'<span class="bar" style="width:{200 * share:.0f}px"></span>{share:.0%}', "")]
+        for name, share in beliefs.importance.items()
+    ]
+    note = "Each parameter's share of what moves the expected quality over the whole range."
+    return f'<h2>What matters</h2>{_table([("parameter", ""), ("share", "")], rows)}<p class="note">{note}</p>'
+
+
+def _drawn(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
+    if not figures.has_matplotlib():
+        return f"<p>{NO_FIGURES}</p>"
+    state = story.state
+    champion = state.trials[(state.champion or 1) - 1].setting
+    maps = [figures.map_figure(one, state, champion, beliefs.recommended.setting) for one in beliefs.maps]
+    left_out = (
+        f" {counted(beliefs.left_out, 'pair')} of less important parameters left out." if beliefs.left_out else ""
+    )
+    parts = [
+        "<h2>Progress of the champion</h2>",
+        _image(figures.progress_figure(story, beliefs, truth), "progress of the champion"),
+        '<p class="note">As the model sees it at the end; lower is better. Settings that hardly make parts do not '
+        "count.</p>",
+    ]
+    if maps:
+        parts += [
+            "<h2>Maps</h2>",
+            f'<p class="note">Pairs of parameters, everything else as in the champion. Along the '
+            f"line P(valid) is one half; white ground breaks a constraint.{left_out}</p>",
+            *(_image(one, "map of preference and P(valid)") for one in maps),
+        ]
+    parts += [
+        "<h2>Slices through the champion</h2>",
+        f"<p class=\"note\">Expected quality beside the champion's, in units of the judges' noise, with the band that "
+        f"holds {beliefs.mass:.0%}; below it P(valid). The dashed line is the champion.</p>",
+        _image(figures.slices_figure(beliefs), "slices through the champion"),
+    ]
+    return '<div class="figures">' + "".join(parts) + "</div>"
+
+
+def _image(uri: str, text: str) -> str:
+    return f'<img src="{uri}" alt="{escape(text)}">'
+
+
+def _trials(state: State, truth: Truth | None) -> str:
+    names = [(p.name, p.unit) for p in state.terms.parameters]
+    measured = sorted({name for trial in state.trials for name in trial.measurements})
+    head = [("part", "")]
+    head += [(escape(f"{name} [{unit}]" if unit else name), "n") for name, unit in names]
+    head += [("outcome", ""), *((escape(name), "n") for name in measured)]
+    head += [("why this setting", "")]
+    rows, classes = [], []
+    for trial in state.trials:
+        row = [(escape(trial.tag), "")]
+        row += [(_value(trial.setting[name]), "n") for name, _ in names]
+        row += [(escape(_outcome(trial)), "")]
+        row += [(_value(trial.measurements[n]) if n in trial.measurements else "", "n") for n in measured]
+        rows.append([*row, (escape(trial.reason), "why")])
+        classes.append(_class(trial, state.champion))
+    return '<div class="wide">' + _table(head, rows, classes) + "</div>"
+
+
+def _outcome(trial: Trial) -> str:
+    if trial.stage is not Stage.DONE:
+        return f"{trial.stage}" + (f": {trial.outcome_reason}" if trial.outcome_reason else "")
+    said = "part" if trial.valid else f"scrap: {trial.outcome_reason}"
+    return said + (f"; left out: {trial.excluded}" if trial.excluded else "")
+
+
+def _class(trial: Trial, champion: int | None) -> str:
+    if trial.number == champion:
+        return "champion"
+    if trial.stage is not Stage.DONE or trial.excluded:
+        return "out"
+    return "" if trial.valid else "scrap"
+
+
+def _judgments(state: State) -> str:
+    if not state.judgments:
+        return "<p>Nobody has judged yet.</p>"
+    head = [
+        ("no.", "n"),
+        ("left", ""),
+        ("right", ""),
+        ("better", ""),
+        ("by", ""),
+        ("at, UTC", ""),
+        ("took", "n"),
+        ("", ""),
+    ]
+    tags = {trial.number: trial.tag for trial in state.trials}
+    rows = [
+        [
+            (f"{one.number}", "n"),
+            (escape(tags[one.left]), ""),
+            (escape(tags[one.right]), ""),
+            ("can't tell" if one.winner is None else escape(tags[one.winner]), ""),
+            (escape(one.operator), ""),
+            (_when(one.at), ""),
+            ("" if one.took_s is None else f"{one.took_s:.1f} s", "n"),
+            (escape(_note(one, state)), ""),
+        ]
+        for one in state.judgments
+    ]
+    return '<h2>Judgments</h2><div class="wide">' + _table(head, rows) + "</div>"
+
+
+def _note(judgment: Judgment, state: State) -> str:
+    if judgment.retracted is not None:
+        return f"taken back: {judgment.retracted}"
+    why = state.duels[judgment.duel - 1].why
+    return {"new": "", "repeat": "asked again", "reduel": "re-check of the champion"}[why]
+
+
+Cell = tuple[str, str]
+
+
+def _table(head: Sequence[Cell], rows: Iterable[Sequence[Cell]], classes: Sequence[str] = ()) -> str:
+    """Cells are HTML already, each with its class."""
+    lines = ["<tr>" + "".join(f"<th{_attribute(c)}>{text}</th>" for text, c in head) + "</tr>"]
+    for place, row in enumerate(rows):
+        own = classes[place] if place < len(classes) else ""
+        lines.append(f"<tr{_attribute(own)}>" + "".join(f"<td{_attribute(c)}>{text}</td>" for text, c in row) + "</tr>")
+    return "<table>" + "\n".join(lines) + "</table>"
+
+
+def _attribute(classes: str) -> str:
+    return f' class="{classes}"' if classes else ""
+
+
+def _value(value: float | int | str) -> str:
+    if not isinstance(value, float):
+        return escape(str(value))
+    if not 1e-5 <= abs(value) < 1e12:
+        return f"{value:.6g}"
+    return np.format_float_positional(value, precision=6, fractional=False, trim="-")
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"

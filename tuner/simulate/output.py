@@ -1,0 +1,73 @@
+"""Writes the runs of a simulation as CSV, JSON or Parquet, by the name of the file."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tuner.errors import TunerError
+from tuner.simulate.results import RunResult
+from tuner.text import shown
+
+SUFFIXES = (".csv", ".json", ".parquet")
+
+
+class OutputError(TunerError):
+    """The results cannot be written so."""
+
+    exit_code: ClassVar[int] = 2
+
+
+def check_output(path: Path) -> None:
+    """Say at once, and not after the runs, that a file cannot be written.
+
+    Raises:
+        OutputError: Its format is not known or not installed, or there is no such directory.
+    """
+    if path.suffix not in SUFFIXES:
+        raise OutputError(f"{shown(path.name)}: the results are written as one of {', '.join(SUFFIXES)}")
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"{path}: there is no directory {path.absolute().parent}")
+    if path.suffix == ".parquet":
+        try:
+            import_module("pyarrow.parquet")
+        except ImportError:
+            raise OutputError(
+                'Parquet needs pyarrow: pip install "process-tuner[parquet]", or write .csv or .json'
+            ) from None
+
+
+def write(path: Path, runs: Sequence[RunResult], about: Mapping[str, Any]) -> None:
+    """Write one line for each run; JSON has the setting of every trial too, and what the simulation was."""
+    rows = [run.row() for run in runs]
+    if path.suffix == ".csv":
+        path.write_text(_csv(rows), "utf-8", newline="")
+    elif path.suffix == ".json":
+        whole = {**about, "runs": [_finite(asdict(run)) for run in runs]}
+        path.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", "utf-8")
+    else:
+        _parquet(path, rows)
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _finite(run: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: a regret without a part is null."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in run.items()}
+
+
+def _parquet(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    # without type information of its own, and absent from a normal installation
+    table = import_module("pyarrow").Table.from_pylist(list(rows))
+    import_module("pyarrow.parquet").write_table(table, path)
