@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,opcua,modbus,mqtt,serial,report,parquet,dask
+EXTRAS := dev,opcua,modbus,mqtt,serial,report,parquet,web,dask
 SOURCES := pyproject.toml $(wildcard tuner/core/*.c)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # one BLAS thread: two are slower on a busy machine, and replay is bit for bit only with one

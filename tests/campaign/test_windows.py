@@ -2,9 +2,9 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from pydantic import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.campaign.making import Driver, terms
 from tuner.campaign import commands as c

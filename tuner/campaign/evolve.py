@@ -46,7 +46,16 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         changed = _RULES[type(one.event)](state, one.event, one)
     except (IndexError, AttributeError) as error:
         raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
-    return replace(changed, count=state.count + 1, seq=one.seq)
+    return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
+
+
+def _dated(before: State, after: State, one: Recorded) -> State:
+    """Note when the newest trial came to its stage: waiting at one is not waiting at the next."""
+    if not before.trials or not after.trials or before.trials[-1].stage is after.trials[-1].stage:
+        return after
+    if len(before.trials) != len(after.trials):
+        return after
+    return replace(after, trials=(*after.trials[:-1], replace(after.trials[-1], staged_at=one.at)))
 
 
 def _to(state: State, mode: Mode, one: Recorded, reason: str = "") -> State:
@@ -130,6 +139,7 @@ def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
         distance=event.distance,
         proposed_at=one.at,
         lot=state.lot,
+        staged_at=one.at,
         repeats=event.repeats,
     )
     return replace(

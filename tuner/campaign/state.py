@@ -58,6 +58,7 @@ class Trial:
     distance: float | None
     proposed_at: datetime
     lot: str
+    staged_at: datetime
     repeats: int | None = None
     stage: Stage = Stage.PROPOSED
     started_at: datetime | None = None

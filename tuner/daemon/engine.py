@@ -18,7 +18,7 @@ from tuner.daemon.archive import Archive, load_index, load_state, save_index, sa
 from tuner.daemon.times import text_of
 from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
-from tuner.journal.errors import DiskFullError, JournalError
+from tuner.journal.errors import DiskFullError, HeldError, JournalError
 from tuner.journal.records import NewRow, Reply
 
 SYSTEM = Actor("tuner", "engineer")
@@ -253,11 +253,12 @@ class Engine:
     def _not_stored(self, draft: _Draft, error: JournalError) -> None:
         """Tell clients; what machines and models said must not be lost and is tried again."""
         log.error("the journal did not take %d events: %s", len(draft.rows), error)
-        if not isinstance(error, TryAgainError):
-            raise error
-        result = Result("failed", "journal_busy", "another program uses the journal: nothing was written down")
         if isinstance(error, DiskFullError):
             result = Result("failed", "disk_full", "the disk is full: nothing was written down")
+        elif isinstance(error, HeldError):
+            result = Result("failed", "journal_busy", "another program uses the journal: nothing was written down")
+        else:
+            raise error
         loop = asyncio.get_running_loop()
         for posted, _ in draft.results:
             if posted.request is None:

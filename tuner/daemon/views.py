@@ -37,7 +37,7 @@ def phase(state: State, now: datetime) -> tuple[str, str, datetime]:
         word, sentence = _STAGE_PHASES[trial.stage]
         if trial.stage is Stage.RUNNING and state.terms.policy.dry_run:
             sentence = "dry run: make part {tag} by hand and tell its outcome"
-        return word, sentence.format(tag=trial.tag), trial.started_at or trial.proposed_at
+        return word, sentence.format(tag=trial.tag), trial.staged_at
     if state.mode is not Mode.EXECUTE:
         sentence = state.reason or f"tuning is {str(state.mode).lower()}"
         if state.machine.home_failed is not None:

@@ -1,0 +1,166 @@
+"""The console's pure pieces: big tags, plots, and which answer `u` takes back."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tuner.console import deeds, paint
+from tuner.console.bigtag import big
+from tuner.console.deeds import CannotError
+from tuner.console.plot import place, plot
+from tuner.console.show import bar, fit, pad, rows
+from tuner.console.words import Words
+from tuner.wire.calls import judge
+from tuner.wire.messages import (
+    CampaignView,
+    EventMessage,
+    JudgmentView,
+    MachineView,
+    ParameterView,
+    SliceView,
+    TrialView,
+)
+
+NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+X = ParameterView(name="x", kind="continuous", unit="mm", start=1.0, low=0.0, high=10.0, step=None, choices=[])
+
+
+def test_a_tag_is_drawn_in_blocks_and_what_has_no_dots_stays_text():
+    assert big("T1", large=False) == ["▀█▀ ▄█", " █   █", " ▀  ▀▀▀"]
+    assert big("L", large=True) == ["██", "██", "██", "██", "██████"]
+    assert big("零7", large=True) == ["零7"]
+
+
+def test_texts_are_cut_and_filled_by_the_columns_they_take():
+    assert fit("abcdef", 4) == "abc…"
+    assert fit("零件零件", 5) == "零件…"
+    assert pad("零件", 6) == "零件  "
+    assert bar(0.5, 4) == "██░░"
+
+
+def test_what_differs_is_marked_with_an_arrow_a_sign_and_a_unit():
+    kind = ParameterView(
+        name="k", kind="choice", unit="", start="a", low=None, high=None, step=None, choices=["a", "b"]
+    )
+    found = rows(Words("de"), [X, kind], {"x": 3.5, "k": "a"}, {"x": 3.0, "k": "b"})
+    assert [(row.value, row.mark, row.difference) for row in found] == [("3,50 mm", "▲", "+0,50"), ("a", "≠", "")]
+    assert rows(Words("en"), [X], {"x": 3.0}, {"x": 3.5})[0].mark == "▼"
+    assert rows(Words("en"), [X], {"x": 3.0}, {"x": 3.0})[0].mark == ""
+
+
+def cut(**changes):
+    fields = {"name": "x", "kind": "continuous", "unit": "mm", "log": False, "at": 5.0, "values": [0.0, 5.0, 10.0]}
+    lists = {"mean": [-1.0, 0.0, 1.0], "low": [-2.0, 0.0, 0.0], "high": [0.0, 0.0, 2.0], "better": [0.1, 0.5, 0.9]}
+    return SliceView(**{**fields, **lists, "valid": [0.0, 0.5, 1.0], "feasible": [True] * 3, **changes})
+
+
+def trial(number, x=1.0, *, valid=True, **changes):
+    empty = dict.fromkeys(
+        ("champion", "better", "expected_valid", "distance", "started_at", "ended_at", "photo", "excluded")
+    )
+    fields = {"number": number, "tag": f"P{number}", "setting": {"x": x}, "source": "model", "stage": "done"}
+    fields |= {"reason": "", "lot": "", "proposed_at": NOW.isoformat(), "outcome_reason": "", "measurements": {}}
+    return TrialView(**{**empty, **fields, "valid": valid, **changes})
+
+
+def test_the_plot_rises_with_the_mean_and_marks_what_was_tried():
+    trials = [trial(1, 0.0), trial(2, 10.0, valid=False), trial(3, 5.0, excluded="wet")]
+    lines = plot(Words("en"), cut(), X, trials, 40, 14)
+    picture = lines[:-4]
+    first = next(i for i, line in enumerate(picture) if line.endswith("o"))
+    last = next(i for i, line in enumerate(picture) if "│o" in line)
+    assert first < last
+    tried = lines[-4].partition("│")[2]
+    assert (tried[0], tried[-1], tried.count("+")) == ("+", "x", 1)
+    valid = lines[-3].partition("│")[2]
+    assert (valid[0], valid[-1]) == (" ", "█")
+    assert lines[-1].split() == ["0.00", "10.00", "mm"]
+    assert max(len(line) for line in lines) <= 40
+
+
+def test_a_column_shows_tag_setting_photo_and_first_what_differs_where_there_is_no_room():
+    many = [X.model_copy(update={"name": f"p{number}"}) for number in range(12)]
+    setting = {parameter.name: 1.0 for parameter in many}
+    part = trial(7, photo="/photos/P7.jpg", setting={**setting, "p11": 2.0})
+    have = view(parameters=many)
+    text = paint.column(Words("en"), have, "1 LEFT", part, setting, 40, 12).plain
+    lines = text.splitlines()
+    assert len(lines) <= 12
+    assert lines[0].rstrip() == "1 LEFT"
+    assert lines[4].split() == ["p11", "▲", "2.00", "mm", "+1.00"]
+    assert "photo /photos/P7.jpg" in text
+    assert lines[-2] == "+ 6"
+    whole = paint.column(Words("en"), have, "1 LEFT", part, setting, 40, 40).plain
+    assert "+ " not in whole
+    assert whole.count(" mm") == 12
+
+
+def test_what_the_machine_has_not_taken_comes_first_in_its_line():
+    many = [X.model_copy(update={"name": f"p{number}"}) for number in range(12)]
+    asked = {parameter.name: 1.0 for parameter in many}
+    empty = {"home": False, "home_wanted": None, "home_failed": None}
+    machine = MachineView(requested=asked, read_back={**asked, "p9": 4.0}, verified=False, **empty)
+    have = view(parameters=many, machine=machine, phase="held", dry_run=False)
+    now, wanted = paint.machine(Words("en"), have, 60).plain.splitlines()
+    assert now.startswith("Machine now  p9 4.00 mm  p0 1.00 mm")
+    assert now.endswith(" UNVERIFIED ")
+    assert wanted.startswith("Asked for    p9 1.00 mm  p0 1.00 mm")
+
+
+def test_values_have_their_place_on_linear_logarithmic_and_choice_axes():
+    assert place(cut(), 2.5) == 0.25
+    assert place(cut(log=True, values=[1.0, 10.0, 100.0]), 10.0) == pytest.approx(0.5)
+    assert place(cut(kind="choice", values=["a", "b", "c"]), "b") == 0.5
+    assert place(cut(), 11.0) is None
+
+
+def view(**changes):
+    fields = dict.fromkeys(CampaignView.model_fields)
+    fields |= {"name": "press", "mode": "Execute", "undo_minutes": 10.0, "judgments": [], "phase": "asking"}
+    return CampaignView.model_construct(**{**fields, **changes})
+
+
+def judgment(number, operator, minutes_ago, retracted=None):
+    at = (NOW - timedelta(minutes=minutes_ago)).isoformat()
+    return JudgmentView(
+        number=number, duel=number, left=1, right=2, winner=1, operator=operator, at=at, took_s=1.0, retracted=retracted
+    )
+
+
+def test_undo_takes_back_ones_own_newest_answer_that_still_counts():
+    have = view(judgments=[judgment(4, "ben", 1), judgment(3, "anna", 2, ""), judgment(2, "anna", 3)])
+    deed = deeds.undo(have, "anna", None, NOW)
+    assert deed.call.body.judgment == 2
+
+
+def test_undo_prefers_a_later_scrap_and_nothing_is_undone_after_ten_minutes():
+    have = view(judgments=[judgment(2, "anna", 3)])
+    later = (trial(7), NOW - timedelta(minutes=1))
+    deed = deeds.undo(have, "anna", later, NOW)
+    assert (deed.call.op, deed.call.body.trial, deed.call.body.valid) == ("trial.outcome", 7, True)
+    earlier = (trial(7), NOW - timedelta(minutes=5))
+    assert deeds.undo(have, "anna", earlier, NOW).call.op == "judgment.retract"
+    with pytest.raises(CannotError):
+        deeds.undo(have, "anna", earlier, NOW + timedelta(minutes=8))
+
+
+@pytest.mark.parametrize(
+    ("mode", "phase", "offered"),
+    [
+        ("Idle", "idle", ["ask.start", "ask.home"]),
+        ("Execute", "asking", ["ask.stop", "ask.abort"]),
+        ("Held", "held", ["ask.stop", "ask.abort", "ask.home"]),
+        ("Stopped", "returning_home", ["ask.start", "ask.home", "ask.abort"]),
+    ],
+)
+def test_what_moves_the_machine_depends_on_the_mode(mode, phase, offered):
+    assert list(deeds.moves(view(mode=mode, phase=phase))) == offered
+
+
+def test_whether_a_deed_was_done_is_read_from_the_events():
+    def event(actor, **body):
+        return EventMessage(n=5, seq=9, campaign="press", at="", actor=actor, type="judgment_given", body=body)
+
+    deed = deeds.Deed(judge("press", 3, 7, 1.5), "say.judged")
+    assert deeds.was_done(deed, "anna", [event("anna", duel=3, winner=7, judgment=2)])
+    assert not deeds.was_done(deed, "anna", [event("ben", duel=3, winner=7), event("anna", duel=3, winner=8)])

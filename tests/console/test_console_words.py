@@ -1,0 +1,109 @@
+"""Texts in four languages, and numbers in the form of each."""
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+import tuner.console
+from tuner.console.keys import ANSWERS, CONTROL, SCREENS
+from tuner.console.words import LANGUAGES, Words, choose_language, load
+from tuner.errors import TunerError
+from tuner.wire.messages import CampaignView, ParameterView
+
+SOURCE = Path(tuner.console.__file__).parent
+
+
+def fields(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_every_text_with_the_same_placeholders(language):
+    english, other = load("en"), load(language)
+    assert other.keys() == english.keys()
+    assert [key for key in english if fields(other[key]) != fields(english[key])] == []
+    assert [key for key, text in other.items() if not text.strip() and key != "language.thousands"] == []
+
+
+@pytest.mark.parametrize("language", [code for code in LANGUAGES if code != "en"])
+def test_no_sentence_was_left_in_english(language):
+    english, other = load("en"), load(language)
+    same = [key for key, text in english.items() if other[key] == text and " " in re.sub(r"\{\w+\}", "", text).strip()]
+    assert same == []
+
+
+def test_every_text_is_used_and_every_text_used_is_there():
+    source = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
+    texts = load("en")
+    sections = {key.partition(".")[0] for key in texts}
+    whole = set(re.findall(r"""["']([a-z]+\.[A-Za-z_]+)["']""", source))
+    assert sorted(key for key in whole if key.partition(".")[0] in sections and key not in texts) == []
+    composed = set(re.findall(r"""f["']([a-z]+)\.\{""", source))
+    from_the_daemon = {"mode", "phase", "refused", "why"}
+
+    def used(key):
+        section, _, name = key.partition(".")
+        return key in whole or section in from_the_daemon or (section in composed and f'"{name}"' in source)
+
+    assert [key for key in texts if not used(key)] == []
+
+
+def test_every_word_that_the_daemon_may_send_has_a_text():
+    phases = CampaignView.model_fields["phase"].description
+    modes = CampaignView.model_fields["mode"].description
+    texts = load("en")
+    assert [word for word in phases.split(", ") if f"phase.{word}" not in texts] == []
+    assert [word for word in modes.split(", ") if f"mode.{word}" not in texts] == []
+    assert [word for word in ("start", "model", "fallback", "repeat") if f"why.{word}" not in texts] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("row", [ANSWERS, CONTROL, SCREENS], ids=["answers", "control", "screens"])
+def test_the_keys_fit_on_a_screen_of_eighty_columns(language, row):
+    words = Words(language)
+    assert sum(len(key.shown) + 3 + cell_len(words(key.text)) for key in row) <= 81  # the last needs no gap
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "12,345.60"), ("de", "12.345,60"), ("es", "12 345,60"), ("zh", "12,345.60")]
+)
+def test_numbers_have_the_languages_marks(language, text):
+    assert Words(language).number(12345.6, 2) == text
+
+
+def parameter(**changes):
+    fields = {"name": "x", "kind": "continuous", "unit": "mm", "start": 1.0, "low": 0.0, "high": 5.0, "step": None}
+    return ParameterView(**{**fields, "choices": [], **changes})
+
+
+@pytest.mark.parametrize(
+    ("value", "changes", "text"),
+    [
+        (3.51234, {}, "3,512 mm"),
+        (0.00012345, {"low": 0.0, "high": 0.001}, "0,000123 mm"),
+        (1234.5678, {"low": 0.0, "high": 5000.0}, "1235 mm"),
+        (12, {"kind": "integer", "low": 0, "high": 50}, "12 mm"),
+        (2.5, {"kind": "stepped", "step": 0.25}, "2,50 mm"),
+        (0.012345, {"low": 1e-4, "high": 10.0}, "0,01235 mm"),
+        ("steel", {"kind": "choice", "low": None, "high": None, "choices": ["steel", "brass"]}, "steel"),
+    ],
+)
+def test_a_value_has_as_many_digits_as_its_parameter_can_be_set_to(value, changes, text):
+    assert Words("de").value(value, parameter(**changes)) == text
+
+
+def test_a_probability_is_never_shown_as_certain():
+    words = Words("en")
+    assert [words.percent(p) for p in (0.0, 0.004, 0.5, 0.996, 1.0)] == ["<1 %", "<1 %", "50 %", ">99 %", ">99 %"]
+
+
+def test_the_language_comes_from_the_option_then_the_environment():
+    assert choose_language("es", {"LANG": "de_DE.UTF-8"}) == "es"
+    assert choose_language(None, {"LANG": "de_DE.UTF-8"}) == "de"
+    assert choose_language(None, {"LC_ALL": "zh_CN.UTF-8", "LANG": "de_DE.UTF-8"}) == "zh"
+    assert choose_language(None, {"LANG": "fr_FR.UTF-8"}) == "en"
+    with pytest.raises(TunerError, match="no language"):
+        choose_language("xx")

@@ -1,0 +1,202 @@
+"""From a key and a campaign's view to what is asked of the daemon; pure, the same on the screen and in plain lines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from tuner.wire import calls
+from tuner.wire.calls import Call
+from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentView, TrialView
+
+Side = Literal["left", "right"]
+ENDED = frozenset({"Idle", "Stopped", "Aborted", "Complete"})
+
+# which event shows that the daemon has done it
+EVENT_OF = {
+    "judgment.give": "judgment_given",
+    "judgment.tie": "judgment_given",
+    "judgment.retract": "judgment_retracted",
+    "trial.outcome": "outcome_told",
+    "trial.exclude": "trial_excluded",
+    "trial.repeat": "repeat_wanted",
+    "proposal.approve": "proposal_approved",
+    "proposal.reject": "proposal_rejected",
+    "campaign.start": "campaign_started",
+    "campaign.hold": "campaign_held",
+    "campaign.resume": "campaign_resumed",
+    "campaign.stop": "campaign_stopped",
+    "campaign.abort": "campaign_aborted",
+    "campaign.home": "home_wanted",
+    "lot.change": "lot_changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something to ask of the daemon.
+
+    Attributes:
+        call: The request.
+        said: The text that tells that it was done, and its fields.
+        fields: For the text.
+        undoable: Whether `u` takes it back.
+    """
+
+    call: Call[EventsAfter]
+    said: str
+    fields: Mapping[str, object] = field(default_factory=dict)
+    undoable: bool = False
+
+
+class CannotError(Exception):
+    """Why a key does nothing now: a text's key and its fields."""
+
+    def __init__(self, key: str, **fields: object) -> None:
+        super().__init__(key)
+        self.key = key
+        self.fields = fields
+
+
+def duel_of(view: CampaignView) -> DuelView:
+    """The open question."""
+    if view.duel is None:
+        raise CannotError("cannot.no_duel")
+    return view.duel
+
+
+def judge(view: CampaignView, side: Side, took_s: float | None) -> Deed:
+    """The part on this side is better."""
+    duel = duel_of(view)
+    winner = duel.left if side == "left" else duel.right
+    call = calls.judge(view.name, duel.number, winner.number, took_s)
+    return Deed(call, "say.judged", {"tag": winner.tag}, undoable=True)
+
+
+def tie(view: CampaignView, took_s: float | None) -> Deed:
+    """Neither is."""
+    return Deed(calls.tie(view.name, duel_of(view).number, took_s), "say.tied", undoable=True)
+
+
+def scrap_choices(view: CampaignView) -> list[TrialView]:
+    """The parts that could be called scrap now: both of the question, or the one under way."""
+    if view.duel is not None:
+        return [view.duel.left, view.duel.right]
+    if view.trial is not None and view.trial.stage == "running":
+        return [view.trial]
+    raise CannotError("cannot.no_part")
+
+
+def repeat_choices(view: CampaignView) -> list[TrialView]:
+    """The parts that could be made again now."""
+    if view.duel is not None:
+        return [view.duel.left, view.duel.right]
+    if view.champion is not None:
+        return [view.champion]
+    raise CannotError("cannot.no_repeat")
+
+
+def scrap(view: CampaignView, trial: TrialView, reason: str) -> Deed:
+    """The part is not valid."""
+    call = calls.tell_outcome(view.name, trial.number, False, reason)
+    return Deed(call, "say.scrapped", {"tag": trial.tag}, undoable=True)
+
+
+def told_valid(view: CampaignView) -> Deed:
+    """The part that was made by hand is valid."""
+    trial = view.trial
+    if not view.dry_run or trial is None or trial.stage != "running":
+        raise CannotError("cannot.no_outcome")
+    call = calls.tell_outcome(view.name, trial.number, True)
+    return Deed(call, "say.told_valid", {"tag": trial.tag})
+
+
+def repeat(view: CampaignView, trial: TrialView) -> Deed:
+    """Make the part again."""
+    return Deed(calls.repeat(view.name, trial.number), "say.repeated", {"tag": trial.tag})
+
+
+def proposal_of(view: CampaignView) -> TrialView:
+    """The setting that waits for approval."""
+    if view.trial is None or view.trial.stage != "proposed":
+        raise CannotError("cannot.no_proposal")
+    return view.trial
+
+
+def approve(view: CampaignView, trial: TrialView) -> Deed:
+    """Send the setting."""
+    return Deed(calls.approve(view.name, trial.number), "say.approved", {"tag": trial.tag})
+
+
+def reject(view: CampaignView, trial: TrialView, reason: str) -> Deed:
+    """Do not send it."""
+    return Deed(calls.reject(view.name, trial.number, reason), "say.rejected", {"tag": trial.tag})
+
+
+def hold(view: CampaignView) -> Deed:
+    """Pause; moves nothing, so nobody is asked whether he is sure."""
+    if view.mode != "Execute":
+        raise CannotError("cannot.mode", mode=view.mode)
+    return Deed(calls.hold(view.name), "say.held")
+
+
+def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> Deed:
+    """Take back the operator's last answer, a judgment or a "scrap", if it is not too old."""
+    minutes = timedelta(minutes=view.undo_minutes)
+    mine = [j for j in view.judgments if j.operator == operator and j.retracted is None]
+    judgment = max(mine, key=lambda j: j.number, default=None)
+    judged_at = None if judgment is None else datetime.fromisoformat(judgment.at)
+    if scrapped is not None and (judged_at is None or scrapped[1] > judged_at) and now - scrapped[1] <= minutes:
+        trial = scrapped[0]
+        call = calls.tell_outcome(view.name, trial.number, True)
+        return Deed(call, "say.unscrapped", {"tag": trial.tag})
+    if judgment is None or judged_at is None or now - judged_at > minutes:
+        raise CannotError("cannot.no_undo", minutes=f"{view.undo_minutes:g}")
+    return retract(view, judgment, "")
+
+
+def retract(view: CampaignView, judgment: JudgmentView, reason: str) -> Deed:
+    """Take a judgment back."""
+    return Deed(calls.retract(view.name, judgment.number, reason), "say.undone", {"number": judgment.number})
+
+
+def exclude(view: CampaignView, trial: TrialView, reason: str) -> Deed:
+    """Leave a trial out of account."""
+    return Deed(calls.exclude(view.name, trial.number, reason), "say.excluded", {"tag": trial.tag})
+
+
+def moves(view: CampaignView) -> dict[str, Deed]:
+    """What `s` offers in this mode: each deed by the text that asks for it, the usual one first."""
+    name = view.name
+    home = Deed(calls.go_home(name), "say.homing")
+    abort = Deed(calls.abort(name), "say.aborted")
+    if view.mode in ENDED:
+        offered = {"ask.start": Deed(calls.start(name), "say.started"), "ask.home": home}
+        if view.phase == "returning_home":
+            offered["ask.abort"] = abort
+        return offered
+    offered = {"ask.stop": Deed(calls.stop(name), "say.stopped"), "ask.abort": abort}
+    return offered if view.mode == "Execute" else {**offered, "ask.home": home}
+
+
+def resume(view: CampaignView) -> Deed:
+    """Go on after a pause."""
+    return Deed(calls.resume(view.name), "say.resumed")
+
+
+def change_lot(view: CampaignView, lot: str) -> Deed:
+    """Other material."""
+    if not 1 <= len(lot) <= 64:
+        raise CannotError("cannot.bad_lot")
+    return Deed(calls.change_lot(view.name, lot), "say.lot", {"lot": lot})
+
+
+def was_done(deed: Deed, actor: str, events: list[Any]) -> bool:
+    """Whether one of the events is what the deed would have made."""
+    wanted = deed.call.body.model_dump(exclude_none=True, exclude={"took_s", "reason"})
+    return any(
+        event.type == EVENT_OF.get(deed.call.op)
+        and event.actor == actor
+        and all(event.body.get(name) == value for name, value in wanted.items())
+        for event in events
+    )

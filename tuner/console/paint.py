@@ -1,0 +1,134 @@
+"""Draws the main screen's pieces as styled text: grey, and colour only with a word for what is abnormal."""
+
+from collections.abc import Mapping
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from tuner.console import show
+from tuner.console.bigtag import big
+from tuner.console.session import Session
+from tuner.console.words import Value, Words
+from tuner.wire.messages import CampaignView, TrialView
+
+ALARM = "bold #ffffff on #b00000"
+STRONG = "bold"
+QUIET = "dim"
+_LARGE_LINES = 7  # a large tag, the title above it and a line below
+_MARGIN = 2
+
+
+def top(words: Words, session: Session, view: CampaignView | None, operator: str | None, width: int) -> Text:
+    """The first line: machine, lot, state, alarms; link and operator at the right."""
+    text = Text(no_wrap=True)
+    if view is not None:
+        text.append(view.machine_name, STRONG)
+        text.append(f"  {words('top.lot', lot=view.lot) if view.lot else words('top.no_lot')}  ")
+        text.append(words.known(f"mode.{view.mode}", view.mode), STRONG)
+        if view.dry_run:
+            text.append(f"  {words('top.dry_run')}", STRONG)
+        if view.fault:
+            text.append("  ")
+            text.append(f" ! {words('top.fault')} ", ALARM)
+        count = len(show.alarms(session, view))
+        if count:
+            text.append("  ")
+            text.append(f" ! {words('top.alarms', count=count)} ", ALARM)
+    right = Text()
+    if session.linked:
+        right.append(words("top.link_up"), QUIET)
+    elif session.lost_at is None or not session.lost:
+        right.append(words("top.link_new"))
+    else:
+        since = words.clock(session.lost_at, seconds=True)
+        right.append(f" ! {words('top.link_down', time=since)} ", ALARM)
+    right.append(f"  {operator or words('top.nobody')}", STRONG if operator else "")
+    text.truncate(max(0, width - right.cell_len - 1), overflow="ellipsis")
+    text.append(" " * max(1, width - text.cell_len - right.cell_len))
+    return text.append_text(right)
+
+
+def machine(words: Words, view: CampaignView, width: int) -> Text:
+    """Two lines: what the machine runs now, and what was asked of it."""
+    sure, fine = show.machine_words(words, view)
+    labels = [words("top.machine_now"), words("top.requested")]
+    wide = max(cell_len(label) for label in labels)
+    settings = (view.machine.read_back, view.machine.requested)
+    text = Text(no_wrap=True)
+    for number, (label, setting) in enumerate(zip(labels, settings, strict=True)):
+        beside = None if view.machine.verified else settings[1 - number]
+        note = f" {sure} " if sure and number == 0 else ""
+        room = width - wide - 2 - cell_len(note)
+        text.append(f"{show.pad(label, wide)}  ", QUIET)
+        text.append(show.pad(show.fit(show.brief(words, view, setting, beside=beside), room), room if note else 0))
+        text.append(note, QUIET if fine else ALARM)
+        text.append("" if number else "\n")
+    return text
+
+
+def column(
+    words: Words,
+    view: CampaignView,
+    title: str,
+    trial: TrialView,
+    other: Mapping[str, Value] | None,
+    width: int,
+    height: int,
+) -> Text:
+    """One part: its title, its tag in large letters, its setting with what differs marked."""
+    inner = max(10, width - 2 * _MARGIN)
+    text = Text(no_wrap=True)
+    text.append(show.fit(f"{title}   {show.about_part(words, trial)}", inner) + "\n", STRONG)
+    large = height >= _LARGE_LINES + len(view.parameters)
+    lines = big(trial.tag, large=large)
+    if max(len(line) for line in lines) > inner:
+        lines = [trial.tag]
+    text.append("\n".join(lines) + "\n", STRONG)
+    have = show.rows(words, view.parameters, trial.setting, other)
+    links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo else []
+    room = height - len(lines) - 1 - len(links) - (1 if large else 0)
+    if large:
+        text.append("\n")
+    if len(have) > room:  # what differs is what matters
+        have = sorted(have, key=lambda row: not row.mark)
+    left_out = max(0, len(have) - room)
+    if left_out:
+        have = have[: max(1, room - 1)]
+        left_out = len(view.parameters) - len(have)
+    name_width = min(max(cell_len(row.name) for row in have), inner // 2)
+    value_width = max(cell_len(row.value) for row in have)
+    for row in have:
+        style = STRONG if row.mark else QUIET
+        text.append(show.pad(show.fit(row.name, name_width), name_width) + " ", style)
+        text.append(f"{row.mark or ' '} {show.pad(row.value, value_width)}", style)
+        text.append(f"  {row.difference}\n" if row.difference else "\n", style)
+    if left_out:
+        text.append(f"+ {left_out}\n", QUIET)
+    for link in links:
+        text.append(show.fit(link, inner) + "\n")
+    return text
+
+
+def waiting(words: Words, session: Session, view: CampaignView, width: int) -> Text:
+    """The line of what is awaited, and a bar as far as something is known."""
+    told, share = show.pace(words, session, view)
+    sentence = show.phase_words(words, view)
+    if view.duel is not None and view.phase == "asking":
+        sentence = f"{words('duel.number', number=view.duel.number)}: {sentence}"
+    room = width - cell_len(told) - 2
+    text = Text(no_wrap=True)
+    text.append(show.pad(show.fit(sentence, room), room) + "  ", STRONG)
+    text.append(told + "\n", QUIET)
+    reason = view.fault or (view.reason if view.mode in ("Held", "Stopped", "Aborted", "Complete") else "")
+    progress = session.campaigns[view.name].progress
+    if reason:
+        text.append(show.fit(reason, width), ALARM if view.fault else "")
+    elif view.duel is not None and view.duel.left.setting == view.duel.right.setting:
+        text.append(words("duel.same"))
+    elif share is not None and view.phase != "asking":
+        note = f" {words.number(share * 100)} %" + (f"  {progress.text}" if progress else "")
+        text.append(show.bar(share, max(10, width // 2)))
+        text.append(show.fit(note, width - max(10, width // 2)))
+    elif progress is not None and view.phase != "asking":
+        text.append(show.fit(progress.text, width), QUIET)
+    return text

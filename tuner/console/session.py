@@ -1,0 +1,335 @@
+"""What a console knows: the campaigns, the link, what happened meanwhile; and how a deed gets to the daemon once."""
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from tuner.console.deeds import Deed, was_done
+from tuner.errors import DeniedError, TunerError, UnreachableError
+from tuner.wire import calls
+from tuner.wire.aio import AsyncClient
+from tuner.wire.errors import NoReplyError, ReplyError
+from tuner.wire.follow import Gap, Item, Silence
+from tuner.wire.messages import CampaignView, EventMessage, Progress, Welcome
+
+GUARD_S = 0.5  # an answer so soon after a new question was meant for the one before
+NAME_LENGTH = 64  # the wire's limit for who is signed in
+PING_EVERY_S = 1.0
+# the daemon answers in a millisecond; where there is no connection the link is lost after the first wait, where there
+# is one but no answer (a busy or stopped daemon) after the second
+PATIENCE_S = (0.8, 2.5)
+ACT_S = 4.0
+LOOK_AGAIN_S = 15.0  # what only time changes in a view: questions left, estimated end
+_MEANWHILE = 500
+
+Kind = Literal["done", "refused", "unsent", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of a deed.
+
+    Attributes:
+        kind: done; refused by the daemon; unsent, so it will not be done; unknown, until the link is back.
+        text: Why, in the daemon's or the client's words.
+        code: The daemon's, for programs.
+        ms: From the key to the acknowledgement.
+    """
+
+    kind: Kind
+    text: str = ""
+    code: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something worth keeping on the alarm screen: a text's key and its fields, put in words when it is shown."""
+
+    at: datetime
+    campaign: str
+    key: str
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Seen:
+    """A campaign as last seen, and when (monotonic)."""
+
+    view: CampaignView
+    at_s: float
+    progress: Progress | None = None
+
+
+class Session:
+    """One console's knowledge of one daemon.
+
+    Args:
+        client: The connection; its `actor` is the operator who is signed in.
+        changed: Called after anything here has changed.
+        only: The campaigns to follow; none: all.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        changed: Callable[[], None],
+        only: tuple[str, ...] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.client = client
+        self.clock = clock
+        self.campaigns: dict[str, Seen] = {}
+        self.names: frozenset[str] | None = None  # all campaigns, when that is known
+        self.welcome: Welcome | None = None
+        self.lost: str | None = ""  # why there is no link; empty before the first one, None while there is one
+        self.lost_at: datetime | None = None
+        self.news: deque[News] = deque(maxlen=200)  # newest first
+        self.told = 0  # how many there have been
+        self.trouble: str | None = None  # why campaigns cannot be followed although there is a link
+        self.busy = False
+        self._changed = changed
+        self._only = only
+        self._dirty: set[str] = set()
+        self._wake = asyncio.Event()
+        self._doubt: tuple[Deed, int] | None = None
+        self._before: dict[str, int] = {}  # each campaign's last event when the link was lost
+        self._anew: set[str] = set()  # whose view may be older: the daemon that came back may have another journal
+
+    @property
+    def linked(self) -> bool:
+        """Whether the daemon answers."""
+        return self.lost is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every campaign was seen."""
+        wanted = frozenset(self._only) or self.names
+        return wanted is not None and wanted <= self.campaigns.keys()
+
+    def view(self, name: str) -> CampaignView | None:
+        """A campaign as last seen."""
+        seen = self.campaigns.get(name)
+        return None if seen is None else seen.view
+
+    def age_s(self, name: str) -> float:
+        """How old that is."""
+        return self.clock() - self.campaigns[name].at_s
+
+    def now(self, name: str) -> datetime:
+        """The daemon's clock."""
+        seen = self.campaigns[name]
+        return datetime.fromisoformat(seen.view.now) + timedelta(seconds=self.clock() - seen.at_s)
+
+    async def run(self) -> None:
+        """Follow the daemon until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch())
+            group.create_task(self._follow())
+            group.create_task(self._refresh())
+
+    async def act(self, deed: Deed) -> Told:
+        """Ask for a deed and wait for the answer; what could not be sent now is not sent later."""
+        began_s = self.clock()
+        if not self.linked:
+            return Told("unsent", code="no_link")
+        self.busy = True
+        name = deed.call.campaign or ""
+        seen = self.view(name)
+        try:
+            await self.client.call(deed.call, timeout_s=ACT_S)
+        except ReplyError as error:
+            return Told("refused", str(error), error.code, self._ms(began_s))
+        except NoReplyError as error:
+            self._lose(str(error))
+            if not error.sent:
+                return Told("unsent", str(error))
+            self._doubt = (deed, seen.n if seen else 0)
+            return Told("unknown", str(error))
+        except TunerError as error:
+            return Told("unsent", str(error))
+        else:
+            return Told("done", ms=self._ms(began_s))
+        finally:
+            self.busy = False
+            self.look_at(name)
+
+    async def fresh(self, view: CampaignView) -> CampaignView:
+        """The campaign as it is now: a key may come before the news of what the key before it has done."""
+        if self.linked:
+            try:
+                self._see(await self.client.call(calls.snapshot(view.name), timeout_s=ACT_S))
+            except UnreachableError as error:
+                self._lose(str(error))
+            except ReplyError:
+                pass  # what the deed meets will be told
+        return self.view(view.name) or view
+
+    def look_at(self, name: str) -> None:
+        """Take a new view of a campaign soon."""
+        self._dirty.add(name)
+        self._wake.set()
+
+    def tell(self, campaign: str, key: str, **fields: object) -> None:
+        """Keep a piece of news."""
+        self.news.appendleft(News(datetime.now(UTC), campaign, key, fields))
+        self.told += 1
+
+    def _ms(self, began_s: float) -> float:
+        return (self.clock() - began_s) * 1000
+
+    async def _watch(self) -> None:
+        """Notice at once when the daemon is gone and when it is back."""
+        while True:
+            try:
+                await self._ping()
+            except TunerError as error:
+                self._lose(str(error))
+                denied = isinstance(error, DeniedError)
+                await asyncio.sleep(PING_EVERY_S * (5 if denied else 0.5))
+                continue
+            if not self.linked:
+                await self._found()
+            await asyncio.sleep(PING_EVERY_S)
+
+    async def _ping(self) -> None:
+        for last, patience_s in zip((False, True), PATIENCE_S, strict=True):
+            try:
+                await self.client.call(calls.ping(), timeout_s=patience_s)
+            except NoReplyError as error:
+                if last or not error.sent:
+                    raise
+            else:
+                return
+
+    def _lose(self, text: str) -> None:
+        if self.lost:
+            self.lost = text
+            return
+        first = self.lost == ""
+        self.lost, self.lost_at = text, datetime.now(UTC)
+        self._before = {name: seen.view.n for name, seen in self.campaigns.items()}
+        if not first:
+            self.tell("", "alarms.link_lost", text=text)
+        self._changed()
+
+    async def _found(self) -> None:
+        since, self.lost, self.lost_at = self.lost_at, None, None
+        try:
+            self.welcome = await self.client.call(calls.hello(), timeout_s=ACT_S)
+            status = await self.client.call(calls.status(), timeout_s=ACT_S)
+            self.names = frozenset(line.name for line in status.campaigns)
+            if since is not None and self._before:
+                self.tell("", "alarms.link_back", span=(datetime.now(UTC) - since).total_seconds())
+                happened = [await self._meanwhile(name, n) for name, n in self._before.items()]
+                if not any(happened):
+                    self.tell("", "alarms.meanwhile_nothing")
+        except TunerError as error:
+            self._lose(str(error))
+            return
+        self._anew |= set(self.campaigns)
+        for name in self.campaigns:
+            self.look_at(name)
+        self._changed()
+
+    async def _meanwhile(self, name: str, seen: int) -> bool:
+        """Tell what happened in a campaign while there was no link, and what became of a deed without an answer.
+
+        Returns whether anything happened.
+        """
+        page = await self.client.history(name, limit=_MEANWHILE)
+        events = [event for event in page.events if event.n > seen]
+        doubt = self._doubt
+        if doubt is not None and doubt[0].call.campaign == name:
+            self._doubt = None
+            taken = was_done(doubt[0], self.client.actor or "", [e for e in page.events if e.n > doubt[1]])
+            key = "alarms.taken_after_all" if taken else "alarms.not_taken"
+            self.tell(name, key, what=doubt[0])
+        if events:
+            self.tell(name, "alarms.meanwhile", text=summary(events))
+        return bool(events)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                async with aclosing(self.client.events(*self._only)) as items:
+                    async for item in items:
+                        self._take(item)
+            except UnreachableError as error:
+                self._lose(str(error))
+            except TunerError as error:
+                if self.trouble != str(error):
+                    self.trouble = str(error)
+                    self.tell("", "alarms.link", text=self.trouble)
+                    self._changed()
+            await asyncio.sleep(PING_EVERY_S)
+
+    def _take(self, item: Item) -> None:
+        self.trouble = None
+        if isinstance(item, Gap):
+            self._see(item.view)
+        elif isinstance(item, Progress):
+            if item.campaign in self.campaigns:
+                self.campaigns[item.campaign].progress = item
+        elif isinstance(item, EventMessage):
+            self.look_at(item.campaign)
+        elif isinstance(item, Silence) and self.linked:
+            self._lose(f"{item.seconds:.0f} s")
+        self._changed()
+
+    def _see(self, view: CampaignView) -> None:
+        seen = self.campaigns.get(view.name)
+        if seen is not None and view.n < seen.view.n and view.name not in self._anew:
+            return
+        self._anew.discard(view.name)
+        progress = seen.progress if seen and seen.view.phase_since == view.phase_since else None
+        self.campaigns[view.name] = Seen(view, self.clock(), progress)
+        if view.fault and (seen is None or seen.view.fault != view.fault):
+            self.tell(view.name, "alarms.fault", text=view.fault)
+        failed = view.machine.home_failed
+        if failed and (seen is None or seen.view.machine.home_failed != failed):
+            self.tell(view.name, "alarms.home_failed", text=failed)
+
+    async def _refresh(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_AGAIN_S):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._dirty |= set(self.campaigns)
+            self._wake.clear()
+            names, self._dirty = self._dirty, set()
+            for name in names:
+                if not name or not self.linked:
+                    continue
+                try:
+                    self._see(await self.client.call(calls.snapshot(name), timeout_s=ACT_S))
+                except UnreachableError as error:
+                    self._lose(str(error))
+                except ReplyError:
+                    self.campaigns.pop(name, None)
+            self._changed()
+
+
+def summary(events: list[EventMessage]) -> dict[str, object]:
+    """Counts of what people care about among events."""
+    kinds = Counter(event.type for event in events)
+    who = sorted({event.actor for event in events if event.type == "judgment_given"})
+    scrap = sum(event.type == "outcome_told" and not event.body.get("valid") for event in events)
+    held = [str(event.body.get("reason", "")) for event in events if event.type == "campaign_held"]
+    stopped = [str(event.body.get("reason", "")) for event in events if event.type == "campaign_stopped"]
+    return {
+        "events": len(events),
+        "trials": kinds["outcome_told"],
+        "scrap": scrap,
+        "judgments": kinds["judgment_given"],
+        "who": ", ".join(who),
+        "held": held[0] if held else "",
+        "stopped": stopped[0] if stopped else "",
+    }

@@ -1,0 +1,214 @@
+"""A campaign's view in words: rows of settings, the machine's line, what is awaited; no widgets, no colours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from rich.cells import cell_len, set_cell_size
+
+from tuner.console.session import News, Session
+from tuner.console.words import Value, Words, passed_s
+from tuner.wire.messages import CampaignView, ParameterView, TrialView
+
+HIGHER, LOWER, OTHER = "▲", "▼", "≠"
+_TAGGED = frozenset({"awaiting_approval", "sending", "settling", "running"})
+_MOVING = frozenset({"sending", "returning_home"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One parameter of a setting beside another setting.
+
+    Attributes:
+        name: The parameter.
+        value: With its unit.
+        mark: An arrow where it differs, else empty.
+        difference: By how much, with a sign; empty for choices.
+    """
+
+    name: str
+    value: str
+    mark: str
+    difference: str
+
+
+def rows(
+    words: Words, parameters: Sequence[ParameterView], setting: Mapping[str, Value], other: Mapping[str, Value] | None
+) -> list[Row]:
+    """A setting's parameters in their order, compared with another setting."""
+    found = []
+    for parameter in parameters:
+        value = setting[parameter.name]
+        beside = value if other is None else other[parameter.name]
+        mark = difference = ""
+        if isinstance(value, str) or isinstance(beside, str):
+            mark = OTHER if value != beside else ""
+        elif value != beside:
+            mark = HIGHER if value > beside else LOWER
+            difference = words.difference(value, beside, parameter)
+        found.append(Row(parameter.name, words.value(value, parameter), mark, difference))
+    return found
+
+
+def brief(
+    words: Words,
+    view: CampaignView,
+    setting: Mapping[str, Value] | None,
+    separator: str = "  ",
+    beside: Mapping[str, Value] | None = None,
+) -> str:
+    """A setting in one line; what differs from another setting comes first, since the line may be cut."""
+    if setting is None:
+        return words("top.unknown")
+    known = [parameter for parameter in view.parameters if parameter.name in setting]
+    if beside is not None:
+        known.sort(key=lambda parameter: setting[parameter.name] == beside.get(parameter.name))
+    return separator.join(f"{one.name} {words.value(setting[one.name], one)}" for one in known)
+
+
+def changes(words: Words, view: CampaignView, setting: Mapping[str, Value], other: Mapping[str, Value]) -> list[str]:
+    """What differs between two settings, a line each."""
+    return [
+        f"{row.mark} {row.name} {row.value}" + (f" ({row.difference})" if row.difference else "")
+        for row in rows(words, view.parameters, setting, other)
+        if row.mark
+    ]
+
+
+def machine_words(words: Words, view: CampaignView) -> tuple[str, bool]:
+    """How sure the machine's setting is, and whether that is as it should be."""
+    machine = view.machine
+    if machine.home_failed:
+        return words("top.not_home"), False
+    if view.dry_run:
+        return words("top.dry_run"), True  # nothing is sent, so nothing can be verified
+    if machine.requested is None:
+        return "", True
+    if not machine.verified:
+        return words("top.unverified"), view.phase in _MOVING  # on its way it cannot be verified yet
+    return words("top.verified") + (f", {words('top.home')}" if machine.home else ""), True
+
+
+def phase_words(words: Words, view: CampaignView) -> str:
+    """What the campaign does or waits for now, in the reader's language."""
+    tag = view.trial.tag if view.trial is not None else ""
+    if view.phase == "running" and view.dry_run:
+        return words("phase.dry_run", tag=tag)
+    if view.phase == "waiting_for_window" and view.wake_at:
+        return words("phase.waiting_until", time=words.clock(view.wake_at))
+    if view.phase in _TAGGED:
+        return words(f"phase.{view.phase}", tag=tag)
+    return words.known(f"phase.{view.phase}", view.phase_text)
+
+
+def pace(words: Words, session: Session, view: CampaignView) -> tuple[str, float | None]:
+    """How long the phase lasts beside what is usual, and the share done if it is known."""
+    passed = passed_s(view, view.phase_since, session.age_s(view.name))
+    elapsed = words.span(passed)
+    progress = session.campaigns[view.name].progress
+    share = None if progress is None else progress.done
+    expected_s = view.phase_expected_s
+    if expected_s:
+        if passed > expected_s * 1.5 + 1:
+            return words("wait.over", elapsed=elapsed, expected=words.span(expected_s)), 1.0
+        share = min(1.0, passed / expected_s)
+        return words("wait.expected", elapsed=elapsed, expected=words.span(expected_s)), share
+    return words("wait.elapsed", elapsed=elapsed), share
+
+
+def budget(words: Words, session: Session, view: CampaignView) -> str:
+    """How much is used, how many questions are left, and when the end is expected."""
+    have = view.budget
+    parts = [words("wait.trials", spent=words.number(have.spent), trials=words.number(have.trials))]
+    if have.scrap_limit is None:
+        parts.append(words("wait.scrap", scrap=words.number(have.scrap)))
+    else:
+        parts.append(
+            words("wait.scrap_of", scrap=words.number(have.scrap), limit=words.number(max(have.scrap_limit, 1)))
+        )
+    if have.questions_left_this_hour is not None:
+        parts.append(words("wait.questions_left", count=have.questions_left_this_hour))
+    if have.estimated_s is not None:
+        parts.append(words("wait.end", time=words.clock(session.now(view.name) + timedelta(seconds=have.estimated_s))))
+    elif view.mode == "Execute":
+        parts.append(words("wait.end_unknown"))
+    return " · ".join(parts)
+
+
+def about_part(words: Words, trial: TrialView) -> str:
+    """When and of what a part was made."""
+    parts = []
+    if trial.ended_at:
+        parts.append(words("duel.made", time=words.clock(trial.ended_at)))
+    if trial.lot:
+        parts.append(words("duel.lot", lot=trial.lot))
+    return " · ".join(parts)
+
+
+def alarms(session: Session, view: CampaignView | None) -> list[tuple[str, dict[str, object]]]:
+    """What is abnormal now: texts' keys and fields."""
+    found: list[tuple[str, dict[str, object]]] = []
+    if not session.linked and session.lost:
+        found.append(("alarms.link", {"text": session.lost}))
+    if view is None:
+        return found
+    if view.fault:
+        found.append(("alarms.fault", {"text": view.fault}))
+    if view.machine.home_failed:
+        found.append(("alarms.home_failed", {"text": view.machine.home_failed}))
+    elif _doubtful(view):
+        found.append(("alarms.unverified", {}))
+    return found
+
+
+def _doubtful(view: CampaignView) -> bool:
+    machine = view.machine
+    if view.dry_run or view.phase in _MOVING:
+        return False
+    return machine.requested is not None and not machine.verified
+
+
+def news_words(words: Words, news: News) -> str:
+    """A piece of news in the reader's language."""
+    fields = dict(news.fields)
+    if news.key == "alarms.link_back":
+        fields["span"] = words.span(float(str(fields["span"])))
+    if news.key == "alarms.meanwhile":
+        fields["text"] = meanwhile(words, fields["text"])
+    if "what" in fields:
+        deed = fields["what"]
+        fields["what"] = words(deed.said, **deed.fields)  # type: ignore[attr-defined]
+    where = f"{news.campaign}: " if news.campaign else ""
+    return where + words(news.key, **fields)
+
+
+def meanwhile(words: Words, counts: object) -> str:
+    """What happened while the link was lost."""
+    have: dict[str, object] = dict(counts)  # type: ignore[call-overload]
+    parts = [words("count.events", count=have["events"])]
+    if have["trials"]:
+        parts.append(words("count.trials", count=have["trials"]))
+    if have["scrap"]:
+        parts.append(words("count.scrap", count=have["scrap"]))
+    if have["judgments"]:
+        parts.append(words("count.judgments", count=have["judgments"], who=have["who"]))
+    parts += [words(f"count.{key}", text=have[key]) for key in ("held", "stopped") if have[key]]
+    return ", ".join(parts)
+
+
+def fit(text: str, width: int) -> str:
+    """The text cut to a width, with a mark where it was cut."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - 1)).rstrip() + "…"
+
+
+def pad(text: str, width: int) -> str:
+    """The text filled up to a width."""
+    return text + " " * max(0, width - cell_len(text))
+
+
+def bar(share: float, width: int) -> str:
+    """A progress bar of plain blocks."""
+    full = round(min(1.0, max(0.0, share)) * width)
+    return "█" * full + "░" * (width - full)

@@ -1,0 +1,135 @@
+"""Texts and numbers in the reader's language: one file a language, all with the same texts and placeholders."""
+
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from tuner.errors import TunerError
+from tuner.text import listed, nearest, shown
+from tuner.wire.messages import ParameterView
+
+LANGUAGES = ("en", "de", "es", "zh")
+Value = float | int | str
+
+_RESOLUTION = 1e-3  # of a parameter's range: finer differences no person can set or see
+_MOST_DIGITS = 12
+_HOUR_S = 3600
+_DOUBT = 0.01
+
+
+@cache
+def load(language: str) -> Mapping[str, str]:
+    """All texts of a language by `section.name`."""
+    file = resources.files("tuner.console") / "texts" / f"{language}.toml"
+    tables = tomllib.loads(file.read_text("utf-8"))
+    return {f"{section}.{name}": text for section, table in tables.items() for name, text in table.items()}
+
+
+def choose_language(wanted: str | None, environ: Mapping[str, str] | None = None) -> str:
+    """The language asked for, else the environment's, else English."""
+    if wanted is not None:
+        if wanted not in LANGUAGES:
+            raise TunerError(f"there is no language {shown(wanted)}{nearest(wanted, LANGUAGES)}: {listed(LANGUAGES)}")
+        return wanted
+    environ = os.environ if environ is None else environ
+    for name in ("TUNER_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        code = environ.get(name, "")[:2]
+        if code in LANGUAGES:
+            return code
+    return "en"
+
+
+class Words:
+    """Speaks one language.
+
+    Args:
+        language: One of `LANGUAGES`.
+    """
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._texts = load(language)
+
+    def __call__(self, key: str, /, **fields: object) -> str:
+        """A text with its placeholders filled in."""
+        text = self._texts[key]
+        return text.format(**fields) if fields else text
+
+    def known(self, key: str, otherwise: str) -> str:
+        """A text that may not be there, such as that of a code from a newer daemon."""
+        return self._texts.get(key, otherwise)
+
+    def next_language(self) -> str:
+        """The one after this, round and round."""
+        return LANGUAGES[(LANGUAGES.index(self.language) + 1) % len(LANGUAGES)]
+
+    def number(self, value: float, decimals: int = 0, *, grouped: bool = True) -> str:
+        """A number with the language's marks."""
+        text = f"{value:,.{decimals}f}" if grouped else f"{value:.{decimals}f}"
+        return text.translate({ord(","): self("language.thousands"), ord("."): self("language.decimal")})
+
+    def percent(self, share: float) -> str:
+        """A probability, never rounded to certainty."""
+        if share < _DOUBT:
+            return "<1 %"
+        return ">99 %" if share > 1 - _DOUBT else f"{self.number(share * 100)} %"
+
+    def short(self, value: float) -> str:
+        """A number on an axis: three digits are enough."""
+        return self.number(value, 0 if abs(value) >= 100 else 1)
+
+    def value(self, value: Value, parameter: ParameterView | None = None, *, unit: bool = True) -> str:
+        """A parameter's value, as exact as the parameter can be set; without thousands marks, as machines show it."""
+        if isinstance(value, str):
+            return value
+        text = self.number(value, decimals_of(value, parameter), grouped=False)
+        return f"{text} {parameter.unit}" if unit and parameter is not None and parameter.unit else text
+
+    def difference(self, new: float, old: float, parameter: ParameterView) -> str:
+        """By how much two values of a parameter differ, with a sign."""
+        text = self.number(abs(new - old), decimals_of(new, parameter), grouped=False)
+        return f"{'+' if new > old else '-'}{text}"
+
+    def clock(self, at: str | datetime, *, seconds: bool = False) -> str:
+        """A time of day where the reader is; with the date if it is another day than today."""
+        moment = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone()
+        text = f"{moment:%H:%M:%S}" if seconds else f"{moment:%H:%M}"
+        today = datetime.now(moment.tzinfo).date()
+        return text if moment.date() == today else f"{moment:%Y-%m-%d} {text}"
+
+    def span(self, seconds: float) -> str:
+        """A time span such as 0:07, 12:40 or 3:05 h."""
+        whole = max(0, round(seconds))
+        if whole < _HOUR_S:
+            return f"{whole // 60}:{whole % 60:02d}"
+        return f"{whole // _HOUR_S}:{whole % _HOUR_S // 60:02d} h"
+
+
+def decimals_of(value: float, parameter: ParameterView | None) -> int:
+    """How many digits after the decimal mark a parameter's values need."""
+    if isinstance(value, int) or (parameter is not None and parameter.kind == "integer"):
+        return 0
+    if parameter is not None and parameter.step:
+        return _digits(parameter.step)
+    if parameter is None or parameter.low is None or parameter.high is None:
+        return max(0, min(_MOST_DIGITS, 3 - math.floor(math.log10(abs(value))))) if value else 0
+    resolution = (parameter.high - parameter.low) * _RESOLUTION
+    if parameter.low > 0 and parameter.high / parameter.low > 1e3:  # a logarithmic scale
+        resolution = abs(value) * _RESOLUTION
+    return max(0, min(_MOST_DIGITS, -math.floor(math.log10(resolution)))) if resolution > 0 else 0
+
+
+def _digits(step: float) -> int:
+    text = f"{step:.{_MOST_DIGITS}f}".rstrip("0")
+    return len(text.partition(".")[2])
+
+
+def passed_s(view: Any, at: str, since_view_s: float) -> float:
+    """Seconds since a moment by the daemon's clock, `since_view_s` after the view was taken."""
+    before = datetime.fromisoformat(view.now) - datetime.fromisoformat(at)
+    return (before + timedelta(seconds=since_view_s)).total_seconds()
