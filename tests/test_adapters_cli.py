@@ -273,6 +273,7 @@ def test_bad_input_is_answered_with_a_sentence_and_the_right_exit_code(arguments
     assert sentence.replace(" ", "") in "".join(shown.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_new_adapter_can_be_installed_passes_its_tests_and_answers(tmp_path, monkeypatch):
     """As its author would do it, but without a network and without touching this environment."""
     package, site = tmp_path / "tuner-big_oven", tmp_path / "site"

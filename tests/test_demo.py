@@ -73,6 +73,7 @@ def test_a_demo_tunes_through_a_real_daemon_and_ends_with_a_report():
     assert [trial.setting for trial in story.state.trials] == list(own.settings)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it_with_what_was_reached_and_the_machine_at_home():
     one = session(trials=50)
 
@@ -185,6 +186,7 @@ def test_the_pace_leaves_time_to_look_and_none_is_left_with_fast():
     assert session(trials=2).trial_s == session(trials=2, human=True, fast=False).trial_s == 0.0
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_page_shows_phase_answers_champion_scrap_and_reasons():
     leader, follower = pty.openpty()
     done = subprocess.Popen(  # our own command

@@ -109,6 +109,7 @@ def test_a_proposal_that_fails_is_replaced_and_counted(monkeypatch):
     assert len(record.regret) == 4
 
 
+@pytest.mark.slow
 def test_parallel_runs_equal_serial_ones_bit_for_bit():
     one, two = (in_order(execute(SOME, workers)) for workers in (1, 2))
     assert len(one) == len(SOME)
@@ -192,6 +193,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_bench_that_was_killed_goes_on_where_it_was_and_ends_with_the_same_table(tmp_path):
     script = tmp_path / "child.py"
     script.write_text(CHILD)

@@ -21,6 +21,7 @@ def run(seed, regret, scrap=0):
     return Run("sasena", seed, (math.inf, regret), scrap, (0.1, 0.3))
 
 
+@pytest.mark.slow
 def test_results_are_the_same_with_one_job_and_with_two():
     options, seen = Options(trials=2), []
     one = measure_table(["forrester", "sasena"], range(2), options, 1, seen.append)

@@ -144,6 +144,7 @@ def test_several_campaigns_are_asked_for(terminal):
     lines.expect("press: ")
 
 
+@pytest.mark.slow
 def test_without_a_daemon_it_ends_with_a_sentence_and_the_exit_code(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "tuner.console", "ask", "--state", str(tmp_path)],

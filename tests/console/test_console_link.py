@@ -17,6 +17,7 @@ def running():
         yield one.start()
 
 
+@pytest.mark.slow
 async def test_a_lost_daemon_is_told_of_and_what_happened_meanwhile_is_told_when_it_is_back(running):
     async with console(running, "press") as hands:
         duel = await hands.question()

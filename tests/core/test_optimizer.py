@@ -95,7 +95,7 @@ def test_proposals_never_repeat_in_a_continuous_space():
 
 
 @pytest.mark.parametrize("pending", [0, 2])
-@pytest.mark.parametrize("acquisition", ["auto", "thompson", "eubo"])
+@pytest.mark.parametrize("acquisition", ["auto", pytest.param("thompson", marks=pytest.mark.slow), "eubo"])
 def test_a_state_goes_on_bit_for_bit_also_through_text(acquisition, pending):
     optimizer = Optimizer(MIXED, seed=np.int64(5), acquisition=acquisition, budget=10, strategy=LIGHT)
     run(optimizer, 8, quality, valid)

@@ -49,6 +49,7 @@ def test_joint_samples_and_function_draws_have_the_marginals_of_the_posterior():
     assert first.var() == pytest.approx(second.variance[0], rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
 def test_function_draws_have_the_covariances_of_prior_and_posterior(kernel):
     points = np.array([[0.2], [0.5]])

@@ -130,6 +130,7 @@ def test_the_evidence_of_duels_agrees_with_plain_monte_carlo_over_the_latent_fun
     assert value == pytest.approx(expected, abs=4.0 * monte_carlo_error + 4.0 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "variance", "lengthscale", "flips"), [(50, 1e4, 0.2, 0.1), (50, 1e-2, 1.0, 0.1), (100, 1e4, 1.0, 0.0)]
 )

@@ -77,6 +77,7 @@ def test_exact_hmc_has_the_distribution_of_independent_draws(box, compiled, monk
     assert_same_distribution(draws, independent, effective=8_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("box", ["orthant", "mixed"])
 def test_lin_ess_has_the_distribution_of_independent_draws(box):
     rows = 5

@@ -55,6 +55,7 @@ def test_a_part_that_takes_longer_than_drain_s_is_given_up_and_the_machine_goes_
         running.wait_for_log("given up")
 
 
+@pytest.mark.slow
 def test_a_journal_that_another_program_keeps_busy_stops_nobody(tmp_path):
     with daemon(campaign_text(trials=500)) as running:
         running.start()

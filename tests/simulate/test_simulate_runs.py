@@ -41,6 +41,7 @@ def test_daemon_and_process_give_the_same_runs_bit_for_bit():
     assert alone[0].settings != alone[1].settings
 
 
+@pytest.mark.slow
 def test_daemon_and_process_agree_on_mixed_parameters_and_two_operators(tmp_path):
     file = tmp_path / "mixed.toml"
     file.write_text(MIXED)

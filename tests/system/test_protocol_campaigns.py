@@ -391,6 +391,7 @@ def test_a_campaign_runs_to_its_end_and_the_machine_has_the_same_record(kind):
         check(site, run_campaign(site, 30), 30)
 
 
+@pytest.mark.slow
 def test_a_short_campaign_over_a_serial_line():
     with opened(Serial) as site:
         check(site, run_campaign(site, 5), 5)
