@@ -24,11 +24,13 @@ class LocalDaemon:
     Args:
         config: The configuration file.
         state: Its state directory; it must be short enough for the path of a socket.
+        start_s: How long it may take until it answers.
     """
 
-    def __init__(self, config: Path, state: Path) -> None:
+    def __init__(self, config: Path, state: Path, start_s: float = START_S) -> None:
         self.config = config
         self.state = state
+        self._start_s = start_s
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -65,7 +67,7 @@ class LocalDaemon:
 
     def _answers(self, process: "subprocess.Popen[bytes]") -> bool:
         with self.client() as client:
-            for _ in range(round(START_S)):
+            for _ in range(round(self._start_s)):
                 with contextlib.suppress(NoReplyError):
                     client.request("ping", timeout_s=1.0)
                     return True

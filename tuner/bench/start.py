@@ -77,7 +77,7 @@ def fill(path: Path, config: str, events: int) -> int:
 
 
 def _start(config: Path, state: Path, end: signal.Signals) -> float:
-    daemon = LocalDaemon(config, state)
+    daemon = LocalDaemon(config, state, start_s=900.0)
     begin = time.perf_counter()
     daemon.start()
     seconds = time.perf_counter() - begin

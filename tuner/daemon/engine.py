@@ -126,8 +126,7 @@ class Engine:
             state = await self._archive.call(lambda store, name=name: load_state(store, name))  # type: ignore[misc]
             if state is None:
                 continue
-            if _over(state):
-                await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
+            if _over(state):  # without a snapshot: it is small, and nobody may ever ask for it
                 self._ended[name] = state.seq
             else:
                 self.states[name] = state
