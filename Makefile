@@ -43,12 +43,12 @@ lint: $(VENV)/dev.stamp  ## style, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# one file to one process: the daemons that a file's tests share are started once
+# one file to one process: the daemons that its tests share are started once; three, because many tests wait
 test: lint  ## everything that fits in six minutes on two cores
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not peers"
+	$(BIN)/pytest -n 3 --dist loadfile -m "not slow and not peers"
 
 test-all: lint  ## the long suites too
-	$(BIN)/pytest -n 2 --dist loadfile -m "not peers" --cov --cov-report=term --timeout=3600
+	$(BIN)/pytest -n 3 --dist loadfile -m "not peers" --cov --cov-report=term --timeout=3600
 
 test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch)
 	$(BIN)/pytest -m peers

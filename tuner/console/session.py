@@ -26,6 +26,7 @@ PATIENCE_S = (0.8, 2.5)
 ACT_S = 4.0
 LOOK_AGAIN_S = 15.0  # what only time changes in a view: questions left, estimated end
 _MEANWHILE = 500
+_LOOKS, _LOOK_S = 10, 0.2  # for a deed without an answer
 
 Kind = Literal["done", "refused", "unsent", "unknown"]
 
@@ -244,13 +245,20 @@ class Session:
         Returns whether anything happened.
         """
         page = await self.client.history(name, limit=_MEANWHILE)
-        events = [event for event in page.events if event.n > seen]
         doubt = self._doubt
         if doubt is not None and doubt[0].call.campaign == name:
             self._doubt = None
-            taken = was_done(doubt[0], self.client.actor or "", [e for e in page.events if e.n > doubt[1]])
+            taken = False
+            for look in range(_LOOKS):  # it may still lie in a socket that the daemon reads only now
+                if look:
+                    await asyncio.sleep(_LOOK_S)
+                    page = await self.client.history(name, limit=_MEANWHILE)
+                taken = was_done(doubt[0], self.client.actor or "", [e for e in page.events if e.n > doubt[1]])
+                if taken:
+                    break
             key = "alarms.taken_after_all" if taken else "alarms.not_taken"
             self.tell(name, key, what=doubt[0])
+        events = [event for event in page.events if event.n > seen]
         if events:
             self.tell(name, "alarms.meanwhile", text=summary(events))
         return bool(events)
