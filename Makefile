@@ -64,7 +64,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)
 CONFIGURED = $(DESTDIR)$(SYSCONFDIR)
 
 install-service:  ## as root: install the daemon as a systemd service, see docs/operations.md
-	@$(PYTHON) -c 'import sys; b = sys.base_prefix; b.startswith(("/home/", "/root/")) and print(f"warning: the service cannot see the Python in {b}: install with PYTHON=/usr/bin/python3", file=sys.stderr)'
+	@$(PYTHON) -c 'import os, sys; b = sys.base_prefix; b.startswith(os.path.expanduser("~") + os.sep) and print(f"warning: the service cannot see the Python in {b}: install with PYTHON=/usr/bin/python3", file=sys.stderr)'
 	rm -rf build
 	umask 022; $(PYTHON) -m venv "$(INSTALLED)"
 	umask 022; "$(INSTALLED)/bin/python" -m pip --disable-pip-version-check -q install --upgrade ".$(if $(SERVICE_EXTRAS),[$(SERVICE_EXTRAS)])"

@@ -649,13 +649,12 @@ def test_an_address_that_cannot_be_bound_is_told(make_adapter):
 
 
 def test_a_fault_of_ours_in_the_link_is_told_to_whoever_waits(listening, monkeypatch, pool):
-    adapter, asker = listening
+    adapter, _ = listening
 
     def broken():
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(adapter._link, "_turn", broken)
-    asker.socket.send(b"{}")
     with pytest.raises(LinkError, match="the link to the controller has failed: RuntimeError"):
         adapter.apply(GOOD, PATIENT_S)
 

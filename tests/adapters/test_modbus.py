@@ -27,6 +27,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus_map import ModbusSettings, Register
+from tests.adapters.hands import Hurry, changed
 from tuner.adapter import DeadlineError, LinkError, ParameterInfo, RefusedError
 from tuner.config import load_config
 from tuner.plugins import AdapterNotFoundError, load_adapter
@@ -69,29 +70,7 @@ def table(**changes):
         "interlocks": {"guard": {"table": "discrete", "address": GUARD}},
         "measurements": {"weight_g": {"table": "input", "address": WEIGHT, "type": "float32"}},
     }
-    for key, value in changes.items():
-        *path, last = key.split("__")
-        at = settings
-        for step in path:
-            at = at[step]
-        if value is None:
-            del at[last]
-        else:
-            at[last] = value
-    return settings
-
-
-class Hurry:
-    """A clock that only goes on while one waits, a second at a time: deadlines pass without waiting for them."""
-
-    def __init__(self):
-        self.now_s = 0.0
-
-    def clock(self):
-        return self.now_s
-
-    def sleep(self, seconds):
-        self.now_s += 1.0
+    return changed(settings, changes)
 
 
 def made_from(port, sleep=time.sleep, clock=time.monotonic, **changes):

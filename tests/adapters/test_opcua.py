@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua_map import OpcuaSettings
+from tests.adapters.hands import Hurry, changed
 from tuner.adapter import DeadlineError, LinkError, ParameterInfo, RefusedError
 from tuner.config import load_config
 from tuner.plugins import AdapterNotFoundError, load_adapter
@@ -84,29 +85,7 @@ def table(**changes):
         "interlocks": {"guard": {"node": "s=Guard"}},
         "measurements": {"weight_g": {"node": "s=Weight"}},
     }
-    for key, value in changes.items():
-        *path, last = key.split("__")
-        at = settings
-        for step in path:
-            at = at[step]
-        if value is None:
-            del at[last]
-        else:
-            at[last] = value
-    return settings
-
-
-class Hurry:
-    """A clock that only goes on while one waits, a second at a time: deadlines pass without waiting for them."""
-
-    def __init__(self):
-        self.now_s = 0.0
-
-    def clock(self):
-        return self.now_s
-
-    def sleep(self, seconds):
-        self.now_s += 1.0
+    return changed(settings, changes)
 
 
 def made_from(endpoint, sleep=time.sleep, clock=time.monotonic, **changes):

@@ -13,6 +13,7 @@ from tuner.config import parse_config
 from tuner.journal.chain import canonical
 from tuner.journal.records import NewRow
 from tuner.problems import get_problem
+from tuner.times import text_of
 
 _ACTOR = Actor("bench", "engineer")
 
@@ -39,9 +40,8 @@ def history(name: str, config: str, known: int, *, stopped: bool = False) -> lis
         events = list(decide(state, command, _ACTOR, now))
         while events:
             for event in events:
-                at = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
                 state = evolve(name, state, Recorded(len(rows) + 1, now, "bench", event))
-                rows.append(NewRow(name, at, event.type, canonical(event.model_dump(mode="json")), "bench"))
+                rows.append(NewRow(name, text_of(now), event.type, canonical(event.model_dump(mode="json")), "bench"))
             following = None if state is None else automatic(state, now)
             events = [] if following is None else [following]
         if state is None:

@@ -1,6 +1,6 @@
 """A campaign's state: what the fold of its events knows, as frozen data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -251,8 +251,3 @@ def _core(judgment: Judgment) -> CoreJudgment:
     winner = judgment.left if judgment.winner is None else judgment.winner
     loser = judgment.right if judgment.loser is None else judgment.loser
     return CoreJudgment(judgment.number, winner, loser, judgment.winner is None, judgment.operator)
-
-
-def other_of(pair: Sequence[int], trial: int) -> int:
-    """The other trial of a duel."""
-    return pair[1] if pair[0] == trial else pair[0]

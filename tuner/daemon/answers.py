@@ -18,21 +18,20 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend, ComputeError
 from tuner.config import parse_config
-from tuner.daemon.api import Answerer
 from tuner.daemon.archive import Archive
 from tuner.daemon.engine import Engine, RequestKey, Result
 from tuner.daemon.machine import Machine
 from tuner.daemon.plan import GateRefusal, Move, plan
-from tuner.daemon.times import text_of
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
+from tuner.times import text_of
 from tuner.wire import messages as m
 from tuner.wire.ops import OPS
 
 COMPUTE_DEADLINE_S = 60.0
 
 
-class Answers(Answerer):
+class Answers:
     """Answers requests.
 
     Args:
@@ -64,23 +63,22 @@ class Answers(Answerer):
         self._stop = stop
 
     async def __call__(
-        self, request: m.Request, body: BaseModel, actor: object, digest: str
+        self, request: m.Request, body: BaseModel, actor: Actor, digest: str
     ) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer."""
-        who = cast("Actor", actor)
         key = RequestKey(request.id, digest)
         if isinstance(body, m.CreateBody):
             name, terms = await asyncio.to_thread(_terms, body.config)
-            result = await self._engine.post(name, c.Create(terms=terms), who, request=key)
+            result = await self._engine.post(name, c.Create(terms=terms), actor, request=key)
             return _answered(result)
         if OPS[request.op].command:
-            result = await self._engine.post(request.campaign or "", cast("Any", body), who, request=key)
+            result = await self._engine.post(request.campaign or "", cast("Any", body), actor, request=key)
             return _answered(result)
         if request.op == "daemon.stop":
-            self._stop(f"{who.name} asked for it")
+            self._stop(f"{actor.name} asked for it")
             return "accepted", m.Nothing()
         if request.campaign is None:
-            return "done", self._about_daemon(request.op, body, who)
+            return "done", self._about_daemon(request.op, body, actor)
         state = await self._engine.find(request.campaign)
         if state is None:
             raise Refusal("not_found", f"there is no campaign {request.campaign!r}")

@@ -10,19 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 import zmq
 import zmq.asyncio
 from pydantic import BaseModel, ValidationError
 
-from tuner.campaign.decide import Refusal
+from tuner.campaign.decide import Actor, Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
 from tuner.config.daemon import LONGEST_SOCKET_PATH
 from tuner.daemon.auth import Doorman, authorised
-from tuner.daemon.times import text_of
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
+from tuner.times import text_of
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
 from tuner.wire.ops import Op
@@ -165,14 +166,13 @@ class Sockets:
 FAILURES = frozenset({"busy", "disk_full", "journal_busy", "not_ready", "defect", "stopping"})
 
 
-class Answerer:
+class Answerer(Protocol):
     """What answers a request that is allowed."""
 
     async def __call__(
-        self, request: m.Request, body: BaseModel, actor: object, digest: str
+        self, request: m.Request, body: BaseModel, actor: Actor, digest: str
     ) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer; raises a Refusal."""
-        raise NotImplementedError
 
 
 async def _send(router: zmq.asyncio.Socket, client: bytes, reply: m.Reply) -> None:

@@ -15,12 +15,11 @@ from tuner import campaign
 from tuner.campaign.evolve import evolve, parsed
 from tuner.campaign.state import State
 from tuner.journal.records import NewRow, Reply, Row
-from tuner.journal.store import Store
+from tuner.journal.store import FILE_NAME, Store
 
 T = TypeVar("T")
 STATE: TypeAdapter[State] = TypeAdapter(State)
 INDEX = "~index"  # no campaign can have this name
-FILE_NAME = "journal.sqlite"
 
 
 class Archive:

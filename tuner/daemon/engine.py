@@ -15,11 +15,11 @@ from tuner.campaign.evolve import Recorded, evolve
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.terms import Terms
 from tuner.daemon.archive import Archive, load_index, load_state, save_index, save_state
-from tuner.daemon.times import text_of
 from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
 from tuner.journal.errors import DiskFullError, HeldError, JournalError
 from tuner.journal.records import NewRow, Reply
+from tuner.times import text_of
 
 SYSTEM = Actor("tuner", "engineer")
 BATCH = 64

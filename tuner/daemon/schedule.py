@@ -14,9 +14,9 @@ from tuner.campaign.effects import wake_at
 from tuner.campaign.state import State
 from tuner.daemon.archive import Archive
 from tuner.daemon.engine import Post
-from tuner.daemon.times import text_of
 from tuner.journal.errors import JournalError
 from tuner.journal.store import Store
+from tuner.times import text_of
 
 BACKUPS_KEPT = 7
 REPLIES_KEPT = timedelta(days=7)

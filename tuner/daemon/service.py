@@ -32,12 +32,12 @@ from tuner.daemon.engine import Engine
 from tuner.daemon.machine import Machine
 from tuner.daemon.notify import Notifier, watchdog_s
 from tuner.daemon.schedule import Calendar
-from tuner.daemon.times import utc_now
 from tuner.daemon.work import Surroundings, Work
 from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError
 from tuner.journal.store import Store
 from tuner.text import counted
+from tuner.times import utc_now
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 

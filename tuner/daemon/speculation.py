@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from tuner.campaign.effects import basis
-from tuner.campaign.model_input import model_input, operator_names
+from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
 from tuner.campaign.state import State
 from tuner.compute.backend import Backend, Job
@@ -49,5 +49,4 @@ class Speculation:
 
 def _likely(state: State) -> tuple[str, ...]:
     """Who will answer: whoever did last, or anybody while nobody has."""
-    names = operator_names(state)
-    return (state.active[-1].operator,) if names else (_EVERYBODY,)
+    return (state.active[-1].operator,) if state.active else (_EVERYBODY,)

@@ -70,11 +70,6 @@ class Work:
         """The work of a campaign that has done nothing yet."""
         return cls(state.name, around, Machine(state.terms))
 
-    @property
-    def effect(self) -> Effect | None:
-        """What is being done now."""
-        return self._effect
-
     def follow(self, state: State) -> None:
         """Begin what the state wants, give up what it does not want any more."""
         self._state = state

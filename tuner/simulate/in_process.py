@@ -20,13 +20,13 @@ from tuner.compute.tasks import propose, recommend
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
 from tuner.daemon.gate import Gate
-from tuner.daemon.times import utc_now
 from tuner.errors import ConfigError, TunerError
 from tuner.plugins import load_adapter
 from tuner.problems import get_problem
 from tuner.simulate.judges import Answerer, Question
 from tuner.simulate.results import RunResult
 from tuner.simulate.truth import Truth
+from tuner.times import utc_now
 
 SYSTEM = Actor("tuner", "engineer")
 # drawn call by call: the daemon, which reads back more often and tries again, would meet other ones

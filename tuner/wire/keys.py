@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from tuner.errors import TunerError
 from tuner.text import shown
+from tuner.times import utc_now
 from tuner.wire.keyfiles import (
     ClientKey,
     KeyFileError,
@@ -25,11 +26,6 @@ from tuner.wire.messages import Role
 
 DIRECTORY = "keys"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
-
-
-def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
 
 
 class KeyRing:
