@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from adapters.command_guard import Guard
 from adapters.values import (
     LONGEST_MESSAGE,
     Deadline,
@@ -71,6 +72,7 @@ class CommandAdapter(Adapter[CommandSettings]):
         """See `Adapter`."""
         super().__init__(settings, parameters)
         self._open = False
+        self._guard = Guard(settings.stop_s)
         # a program without "apply" is given it with the trial: until then it is the known-good one
         self._setting: dict[str, Value] = {parameter.name: parameter.start for parameter in parameters}
 
@@ -142,6 +144,7 @@ class CommandAdapter(Adapter[CommandSettings]):
             with contextlib.suppress(AdapterError):
                 self._run("close", _CLOSING_S)
         self._open = False
+        self._guard.close()
 
     def _take(self, operation: Operation, setting: Setting, deadline_s: float) -> None:
         self._require_open()
@@ -182,6 +185,7 @@ class CommandAdapter(Adapter[CommandSettings]):
             "deadline_s": deadline_s,
         }
         try:
+            self._guard.start()
             process = subprocess.Popen(  # noqa: S603 - running the configured program is what this adapter is for
                 [self._program(), *self.settings.argv[1:]],
                 stdin=subprocess.PIPE,
@@ -193,17 +197,21 @@ class CommandAdapter(Adapter[CommandSettings]):
             )
         except OSError as error:
             raise LinkError(f"the program {self.settings.argv[0]} cannot be started: {error}") from error
+        self._guard.watch(process.pid)
         # a program that is late gets the last part of the deadline to put the machine in order
         orderly = Deadline(max(deadline.left_s() - self.settings.stop_s, deadline.left_s() / 2))
         stdout, stderr = _Drain(process.stdout), _Drain(process.stderr)
         try:
             _write(process, json.dumps(request).encode())
             answered = stdout.ended(orderly) and stderr.ended(orderly) and _exited(process, orderly.left_s())
+            if not answered:
+                _end(process, deadline)
         except BaseException:
             _end(process, Deadline(0.0))
             raise
+        finally:
+            self._guard.rest()
         if not answered:
-            _end(process, deadline)
             raise DeadlineError(f"the program did not answer {operation} within {deadline_s:g} s")
         return self._reply(operation, process.returncode, bytes(stdout.kept), bytes(stderr.kept))
 

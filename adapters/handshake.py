@@ -19,7 +19,6 @@ from adapters.signals import Code, Command, HandshakeSettings, Measurement, Para
 from adapters.values import check_setting
 from tuner.adapter import (
     Adapter,
-    AdapterError,
     DeadlineError,
     Health,
     LinkError,
@@ -32,6 +31,8 @@ from tuner.adapter import (
 from tuner.text import listed, shown
 
 _WHOLE = 1e-3  # how far a number read back may be from the whole one that it is meant to be: scales and float32 round
+_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
+_FLOAT32 = 2.0**-23  # relative
 
 H = TypeVar("H", bound=HandshakeSettings)
 
@@ -71,6 +72,10 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         """What the machine holds, by the same names."""
 
     @abstractmethod
+    def _kept(self, name: str, place: Place, raw: Raw) -> Raw:
+        """What the machine would have after it was written, in the type of its place."""
+
+    @abstractmethod
     def _write(self, values: Sequence[tuple[str, Place, Raw]]) -> None:
         """Write all, or raise `RefusedError` before the first if one does not fit its type."""
 
@@ -85,6 +90,9 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         entries = self.settings.parameters
         values = [(i.name, entries[i.name], _to_raw(entries[i.name], setting[i.name])) for i in self.parameters]
         self._begin(deadline_s)
+        for info, (name, place, raw) in zip(self.parameters, values, strict=True):
+            if info.kind != "choice":
+                _check_kept(info, float(setting[name]), _number(name, entries[name], self._kept(name, place, raw)))
         self._write(values)
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:
@@ -110,13 +118,13 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         return self._outcome()
 
     def health(self, deadline_s: float) -> Health:
-        """Alarm, readiness and interlocks; a machine that does not answer is not well either."""
+        """Alarm, readiness and interlocks; a lost link is raised, because trying again can help then."""
         try:
             self._begin(deadline_s)
             raw = self._read(self.settings.interlocks)
             interlocks = {name: raw[name] == signal.on for name, signal in self.settings.interlocks.items()}
             trouble = self._trouble()
-        except AdapterError as error:
+        except RefusedError as error:
             return Health(False, str(error))
         return Health(not trouble, trouble or f"{self._where()} is ready", interlocks)
 
@@ -228,6 +236,22 @@ def _to_raw(entry: Parameter, value: Value) -> Raw:
     if isinstance(value, str):
         return entry.codes.get(value, value)
     return (value - entry.offset) / entry.scale
+
+
+def _check_kept(info: ParameterInfo, wanted: float, kept: float) -> None:
+    """Refuse what the machine's type would round away from the setting, or out of the limits.
+
+    Raises:
+        RefusedError: before anything was sent.
+    """
+    low, high = (wanted if limit is None else limit for limit in (info.low, info.high))
+    rounding = _ROUNDING * (high - low) + (_WHOLE if info.kind == "integer" else 0.0)
+    noise = _FLOAT32 * max(abs(low), abs(high))  # a limit itself need not be a number of 32 bits
+    if not low - rounding - noise <= kept <= high + rounding + noise:
+        raise RefusedError(f"{info.name} = {wanted!r} would be {kept!r} in the machine, outside of its limits")
+    if abs(kept - wanted) > info.tolerance + rounding:
+        limit = f"off by more than its tolerance {info.tolerance:g}"
+        raise RefusedError(f"{info.name} = {wanted!r} would be {kept!r} in the machine, {limit}")
 
 
 def _to_value(info: ParameterInfo, entry: Parameter, raw: Raw) -> Value:

@@ -16,7 +16,6 @@ from adapters.line_protocol import FinalReport, HealthReport, Job, NonValid, Pre
 from adapters.values import Deadline, check_setting, value_from_json
 from tuner.adapter import (
     Adapter,
-    AdapterError,
     AdapterSettings,
     Health,
     LinkError,
@@ -118,10 +117,10 @@ class LineAdapter(Adapter[LineSettings]):
         raise LinkError(f'the controller says "{report.state}" about part {tag}')
 
     def health(self, deadline_s: float) -> Health:
-        """What the controller says; one that does not answer or refuses is not well either."""
+        """What the controller says; one that refuses is not well, one that does not answer is a lost link."""
         try:
             report = self._perform(new_job("health"), deadline_s)
-        except AdapterError as error:
+        except RefusedError as error:
             return Health(False, str(error))
         if isinstance(report, HealthReport):
             return Health(report.ok, report.text, report.interlocks)

@@ -88,7 +88,13 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
             return self._swapped(words).rstrip(b"\0").decode("ascii", "replace")
         if not isinstance(place, Register):
             raise TypeError(f"{name} is not in a register")
-        answer = self._ask(name, place.table, place.address, place.words)
+        return self._unpacked(name, place, self._ask(name, place.table, place.address, place.words))
+
+    def _kept(self, name: str, place: Place, raw: Raw) -> Raw:
+        words = self._packed(name, place, raw)
+        return self._unpacked(name, place, words) if isinstance(place, Register) else raw
+
+    def _unpacked(self, name: str, place: Register, answer: list[int]) -> Raw:
         if place.is_bit:
             return bool(answer[0])
         if place.bit is not None:

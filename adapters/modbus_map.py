@@ -33,6 +33,8 @@ _GRID_ERROR = 1e-6  # of a count: what decimal fractions lose in binary
 _WHOLE_ERROR = 1e-3  # what is read back for a whole number is rounded if it is not farther off
 _FLOAT32_ERROR = 2.0**-24  # relative
 
+_HIGHEST_ON_A_LINE = 247  # 0 is a broadcast, the rest is reserved
+
 Table = Literal["holding", "input", "coil", "discrete"]
 Address = Field(ge=0, le=65_535, description="address in the protocol: 100 for what some manuals call 40101")
 
@@ -174,6 +176,8 @@ def complaints_on(settings: ModbusSettings, parameters: Sequence[ParameterInfo])
     found = []
     if (settings.host is None) == (settings.serial is None):
         found.append("either host or serial must be given, and not both")
+    if settings.serial and not 1 <= settings.unit_id <= _HIGHEST_ON_A_LINE:
+        found.append(f"unit_id must be 1 to {_HIGHEST_ON_A_LINE} on a serial line: 0 is all devices at once")
     if settings.serial and settings.tls:
         found.append("tls needs a host: a serial line has no encryption")
     found += map_complaints(settings, parameters, codes=True)
@@ -198,7 +202,8 @@ def _choice(entry: ParameterRegister) -> list[str]:
 def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
     if info.low is None or info.high is None or entry.form == "bool":
         return [f"a number does not fit into {entry.form}"]
-    low, high = sorted((value - entry.offset) / entry.scale for value in (info.low, info.high))
+    limits = (info.low, info.high)
+    low, high = sorted((limit - entry.offset) / entry.scale for limit in limits)
     if entry.form in ("float32", "float64"):
         error = max(abs(low), abs(high)) * abs(entry.scale) * _FLOAT32_ERROR
         if entry.form == "float32" and error > (_WHOLE_ERROR if info.kind == "integer" else info.tolerance):
@@ -216,7 +221,12 @@ def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
                 f"the register has steps of {count:g}, the tolerance for reading back is {info.tolerance:g}: make it a "
                 f"stepped parameter with this step, or its tolerance at least {count / 2:g}"
             ]
-        return []
+        ends = [round((limit - entry.offset) / entry.scale) * entry.scale + entry.offset for limit in limits]
+        return [
+            f"the register has steps of {count:g}: its limit {limit:g} would be {end:g} there, outside of its limits"
+            for limit, end in zip(limits, ends, strict=True)
+            if not info.low - count * _GRID_ERROR <= end <= info.high + count * _GRID_ERROR
+        ]
     step = 1.0 if info.step is None else info.step
     if any(abs(x / count - round(x / count)) > _GRID_ERROR for x in (step, info.low - entry.offset)):
         return [f"its values {info.low:g}, {info.low + step:g}, ... are not among the register's steps of {count:g}"]

@@ -1,6 +1,7 @@
 """Machines that speak OPC UA: parameters are variables, a part is started by a variable or a method."""
 
 import math
+import struct
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -119,6 +120,11 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
         if isinstance(value, bool | int | float | str):
             return value
         raise LinkError(f"{name} reads {shown(value)}, which is neither a number nor a text")
+
+    def _kept(self, name: str, place: Place, raw: Raw) -> Raw:
+        kind = self._type(name, _node(place))
+        kept: Raw = _variant(name, kind, raw).Value
+        return struct.unpack("f", struct.pack("f", kept))[0] if kind is ua.VariantType.Float else kept
 
     def _write(self, values: Sequence[tuple[str, Place, Raw]]) -> None:
         variants = [_variant(name, self._type(name, _node(place)), raw) for name, place, raw in values]

@@ -59,6 +59,7 @@ class LinePort:
         self._port: Any = None
         self._ending = settings.line_ending.encode(settings.encoding)
         self._received = b""
+        self._owed = self._tail_of_late = False  # whether an answer is still to come, and its beginning was dropped
 
     @property
     def is_open(self) -> bool:
@@ -91,6 +92,7 @@ class LinePort:
             raise LinkError(f"the port {s.port} cannot be opened: {error}") from error
         self._port = port
         self._received = b""
+        self._owed = self._tail_of_late = False
 
     def close(self) -> None:
         """Let go of the port."""
@@ -121,25 +123,43 @@ class LinePort:
             DeadlineError: none has come.
             LinkError: it cannot be read, or the port is gone; then it has been closed.
         """
+        line = self._next_line(deadline)
+        if self._tail_of_late:
+            self._tail_of_late = False
+            line = self._next_line(deadline)
+        self._owed = False
+        try:
+            return line.decode(self._settings.encoding).strip()
+        except UnicodeDecodeError:
+            raise LinkError(f"the machine sent {line[:40]!r}, which is not {self._settings.encoding} text") from None
+
+    def _next_line(self, deadline: Deadline) -> bytes:
         while self._ending not in self._received:
             if len(self._received) > _LONGEST_LINE:
                 self._received = b""
                 raise LinkError(f"the machine sent {_LONGEST_LINE} bytes without the end of a line")
             self._receive(max(deadline.left_s(), _SHORTEST_WAIT_S))
             if self._ending not in self._received and deadline.left_s() == 0:
+                self._owed = True
                 got = f"; it sent {quoted(self._received)} without the end of a line" if self._received else ""
                 raise DeadlineError(f"no answer within {deadline.seconds:g} s{got}")
         line, _, self._received = self._received.partition(self._ending)
-        try:
-            return line.decode(self._settings.encoding).strip()
-        except UnicodeDecodeError:
-            raise LinkError(f"the machine sent {line[:40]!r}, which is not {self._settings.encoding} text") from None
+        return line
 
     def waiting_lines(self) -> list[str]:
-        """Lines that have come since the last one was read, readable or not; the beginning of a line is dropped."""
-        self._receive(0)
-        whole, _, _ = self._received.rpartition(self._ending)
+        """Lines that have come since the last one was read, readable or not; the beginning of a line is dropped.
+
+        If an answer is still to come, that beginning is its: what follows must not be taken for a line of its own.
+        """
+        before = -1
+        while before < len(self._received) <= _LONGEST_LINE:  # a port in the network tells one byte at a time
+            before = len(self._received)
+            self._receive(0)
+        whole, ended, rest = self._received.rpartition(self._ending)
         self._received = b""
+        if ended:
+            self._owed = self._tail_of_late = False
+        self._tail_of_late = self._tail_of_late or (self._owed and bool(rest))
         return [line.decode(self._settings.encoding, "replace").strip() for line in whole.split(self._ending)]
 
     def _receive(self, wait_s: float) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import string
+import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from tuner.text import listed, shown
 
 NO_REASON = "the machine gave no reason"
 LONGEST_MESSAGE = 1_000_000  # bytes; more than this is not an answer to a question of ours
+_LARGEST = sys.float_info.max  # a whole number in JSON may be larger, and is no number of ours then
 _LONGEST_SHOWN = 200  # characters of an answer that are quoted in an error
 
 _JSON_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
@@ -80,7 +82,7 @@ def value_from_json(parameter: ParameterInfo, raw: object) -> Value:
         if isinstance(raw, str):
             return raw
         raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a text")
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) <= _LARGEST:
         raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a finite number")
     if parameter.kind != "integer":
         return float(raw)

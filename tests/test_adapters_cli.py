@@ -191,7 +191,11 @@ def test_a_machine_that_does_not_say_what_it_has_is_not_ready(odd, config):
 
 def test_a_value_outside_of_the_bounds_is_pointed_out(odd, config):
     odd(read_back=lambda: {"x": 7.0})
-    assert "x: 7.0 bar (outside of what is allowed, known-good" in run("check", "odd", "--config", config).stdout
+    shown = run("check", "odd", "--config", config)
+    assert "x: 7.0 bar (outside of what is allowed, known-good" in shown.stdout
+    assert "ready" not in shown.stdout  # the daemon would send nothing from there either
+    sentence = "m: the machine is not well: x is outside of its limits, bring it back by hand\n"
+    assert (shown.exit_code, shown.stderr) == (75, sentence)
 
 
 @pytest.mark.parametrize(

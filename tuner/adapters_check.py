@@ -16,6 +16,7 @@ from tuner.text import shown
 T = TypeVar("T")
 Say = Callable[[str], object]
 
+_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
 GRACE_S = 3.0  # beyond the deadline, before an adapter is taken for stuck
 
 
@@ -82,7 +83,19 @@ def _ask(
     unknown = [parameter.name for parameter in parameters if parameter.name not in values]
     if unknown and health.ok:
         health = Health(False, f"it does not say what it has for {', '.join(unknown)}")
+    outside = [parameter.name for parameter in parameters if _is_outside(parameter, values.get(parameter.name))]
+    if outside and health.ok:
+        health = Health(False, f"{', '.join(outside)} is outside of its limits, bring it back by hand")
     return health, [sentence for parameter in parameters for sentence in _show(parameter, values, say)]
+
+
+def _is_outside(parameter: ParameterInfo, value: object) -> bool:
+    """Whether a number is where no setting is sent from."""
+    low, high = parameter.low, parameter.high
+    if isinstance(value, bool) or not isinstance(value, int | float) or low is None or high is None:
+        return False
+    slack = parameter.tolerance + _ROUNDING * (high - low)
+    return not low - slack <= value <= high + slack
 
 
 def _show(parameter: ParameterInfo, values: dict[str, Value], say: Say) -> list[str]:

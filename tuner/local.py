@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tuner.wire.errors import NoReplyError
 START_S = 60.0
 STOP_S = 180.0
 LOG_NAME = "daemon.log"
+LEAST_ROOM_BYTES = 65536
 
 
 class LocalDaemon:
@@ -52,10 +54,11 @@ class LocalDaemon:
             TunerError: It ended, with what it said.
         """
         self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "tuner", "run", str(self.config), "--state", str(self.state)]
+        command = [sys.executable, "-m", "tuner.attended", "run", str(self.config), "--state", str(self.state)]
         with self.log.open("ab") as log:
-            # a group of its own: Ctrl-C is for us, and we stop the daemon in good order
-            self._process = subprocess.Popen(command, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+            # a group of its own: Ctrl-C is for us, and we stop the daemon in good order; if we are killed, the end of
+            # its stdin stops it
+            self._process = subprocess.Popen(command, stderr=log, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
         try:
             if self._answers(self._process):
                 return self
@@ -83,6 +86,15 @@ class LocalDaemon:
         """Whether it runs."""
         return self._process is not None and self._process.poll() is None
 
+    def check_room(self) -> None:
+        """See whether it can write: on a full disk it waits until somebody makes room.
+
+        Raises:
+            TunerError: It cannot.
+        """
+        if shutil.disk_usage(self.state).free < LEAST_ROOM_BYTES:
+            raise TunerError(f"{self.state}: the disk is full, so that the daemon cannot go on")
+
     def stop(self) -> None:
         """End it in good order: machines are at home then."""
         process, self._process = self._process, None
@@ -94,6 +106,8 @@ class LocalDaemon:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
 
     def __enter__(self) -> Self:
         return self.start()

@@ -193,6 +193,13 @@ def test_a_read_back_that_is_no_setting_is_a_fault_of_the_link(opened, setting, 
         adapter.read_back(10.0)
 
 
+def test_a_number_beyond_all_floats_is_a_fault_of_the_link(opened):
+    text = "import json\nprint(json.dumps({'setting': {'speed': 10**400, 'heat': 180.0}}))"
+    adapter = opened(text, operations=("apply", "read_back", "run_trial"))
+    with pytest.raises(LinkError, match=r"speed is 1000.*, which is not a finite number"):
+        adapter.read_back(10.0)
+
+
 def test_numbers_are_read_back_in_the_type_of_their_parameter(opened):
     adapter = opened('print(\'{"setting": {"speed": 120.0, "heat": 180}}\')', operations=ALL)
     assert repr(adapter.read_back(10.0)) == "{'speed': 120, 'heat': 180.0}"
@@ -282,6 +289,7 @@ def test_a_program_that_disappears_is_bad_health(tmp_path):
     assert not adapter.health(1.0).ok
     with pytest.raises(AdapterError):
         adapter.run_trial("a", 1.0)
+    adapter.close()
 
 
 def test_a_file_that_is_no_program_is_told(tmp_path):
@@ -293,6 +301,7 @@ def test_a_file_that_is_no_program_is_told(tmp_path):
     adapter.apply({"speed": 100}, 1.0)
     with pytest.raises(LinkError, match="cannot be started"):
         adapter.run_trial("a", 1.0)
+    adapter.close()
 
 
 @pytest.mark.parametrize(

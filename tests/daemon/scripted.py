@@ -127,6 +127,9 @@ class ScriptedAdapter(Adapter[ScriptedSettings]):
     def _perhaps(self, answer: Any) -> Any:
         return Outcome("perhaps", "it depends")  # type: ignore[arg-type]
 
+    def _garish(self, answer: Any) -> Any:
+        return Outcome(False, "\x1b[2Jtoo\ncold\x07")
+
     def _no_reason(self, answer: Any) -> Any:
         outcome = Outcome(False, "short shot")
         object.__setattr__(outcome, "reason", "")

@@ -147,6 +147,14 @@ def test_lower_orders_move_first_and_ramps_keep_their_rate():
     assert [move.wait_s for move in moves] == [1.0, 1.0, 0.0, 0.0]
 
 
+def test_two_settings_in_a_row_keep_the_rate_between_them():
+    machine = Recorder()
+    for n in (HOME["n"] + 1, HOME["n"]):
+        assert send(machine, {**HOME, "n": n}).result == "applied"
+    (first_s, _), (second_s, _) = machine.sent
+    assert second_s - first_s >= 1.0
+
+
 def test_nothing_is_sent_if_the_machine_has_the_setting():
     machine = Recorder()
     assert send(machine, HOME).result == "applied"

@@ -212,6 +212,12 @@ async def test_a_process_that_writes_into_the_conversation_is_ended_and_the_next
 
 
 @pytest.mark.asyncio
+async def test_what_a_machine_says_is_one_line_without_escape_sequences(bench):
+    outcome = await bench(run_trial=["garish"]).machine.run_trial("T1")
+    assert outcome == Outcome(False, "[2Jtoo cold")
+
+
+@pytest.mark.asyncio
 async def test_a_refusal_is_told_apart_from_a_fault(bench):
     one = bench(apply=["refuse", "raise"])
     with pytest.raises(RefusedError, match="too hot"):

@@ -155,7 +155,7 @@ class Answers:
             raise Refusal("not_ready", f"the machine does not answer: {error}") from error
         return m.PlanView(
             steps=[move.setting for move in moves],
-            seconds=sum(move.wait_s for move in moves[:-1]),
+            seconds=sum(move.wait_s for move in moves),
             texts=_told(state, have or state.terms.known_good, moves),
         )
 
@@ -256,6 +256,6 @@ def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[str]:
             for name, value in move.setting.items()
             if have.get(name) != value
         ]
-        texts.append(", ".join(changed) + (f", then wait {move.wait_s:g} s" if move.wait_s else ""))
+        texts.append((f"after {move.wait_s:g} s: " if move.wait_s else "") + ", ".join(changed))
         have = move.setting
     return texts

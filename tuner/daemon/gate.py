@@ -98,13 +98,13 @@ class Gate:
         before = have
         for place, move in enumerate(moves):
             self._progress(f"move {place + 1} of {len(moves)}", place / len(moves))
+            if move.wait_s:  # before it: the move that came last, perhaps that of another setting, needs its time too
+                await self._wait(move.wait_s)
             apply = self._link.go_to if home and place + 1 == len(moves) else self._link.apply
             answer = await self._move(terms, before, move, apply)
             if answer is not None:
                 return answer
             before = move.setting
-            if move.wait_s and place + 1 < len(moves):
-                await self._wait(move.wait_s)
         try:
             have = await self._link.read_back()
         except AdapterError as error:

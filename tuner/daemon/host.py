@@ -6,8 +6,10 @@ Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `
 import ctypes
 import json
 import os
+import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
@@ -18,6 +20,8 @@ from tuner.plugins import load_adapter
 from tuner.threads import one_blas_thread
 
 MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
+
+CLOSING_S = 5.0  # how long an adapter may take to let go of its machine when the daemon is gone
 
 _PR_SET_PDEATHSIG = 1  # Linux's prctl
 
@@ -30,9 +34,12 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
     one_blas_thread()
     os.dup2(sys.stderr.fileno(), 1)  # an adapter that prints must not disturb the daemon's output
     adapter: Adapter[Any] | None = None
+    lifeline = _Lifeline(pipe.fileno())
+    lifeline.start()
     try:
         while True:
             message = json.loads(pipe.recv_bytes())
+            lifeline.in_call = True
             answer: dict[str, Any]
             try:
                 if adapter is None:
@@ -45,6 +52,7 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
                 answer = {"error": str(error), "retry": False}
             except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation
                 answer = {"error": f"{type(error).__name__}: {error}", "retry": True}
+            lifeline.in_call = False
             pipe.send_bytes(_encoded(answer))
     except (EOFError, OSError):
         pass
@@ -53,8 +61,29 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
             adapter.close()
 
 
+class _Lifeline(threading.Thread):
+    """Ends this process with the daemon, also in the middle of a call: its successor will move the same machine.
+
+    Our parent is the server that has forked us, which lives as long as we do: its end alone would tell nothing.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(daemon=True)
+        self.in_call = False
+        self._descriptor = descriptor
+
+    def run(self) -> None:
+        """Wait until nobody holds the other end of the pipe; between calls the adapter may close in good order."""
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLRDHUP)
+        poll.poll()
+        if not self.in_call:
+            threading.Event().wait(CLOSING_S)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def _end_with_parent() -> None:
-    """Do not outlive the daemon in the middle of a call: its successor will move the same machine."""
+    """Do not outlive the server that has forked us either."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

@@ -84,7 +84,7 @@ class Machine:
         """Ask the machine how it is."""
         deadline_s = self.terms.adapter.deadlines.read_back_s
         answer = await self._call("health", _Health.model_validate, deadline_s)
-        return Health(answer.ok, answer.text, answer.interlocks)
+        return Health(answer.ok, _sentence(answer.text), answer.interlocks)
 
     async def read_back(self) -> dict[str, Value]:
         """Ask the machine which setting it has."""
@@ -103,7 +103,7 @@ class Machine:
         """Let the machine make a part."""
         answer = await self._call("run_trial", _Outcome.model_validate, self.terms.adapter.deadlines.trial_s, tag=tag)
         try:
-            return Outcome(answer.valid, answer.reason, answer.measurements, answer.photo)
+            return Outcome(answer.valid, _sentence(answer.reason), answer.measurements, answer.photo)
         except ValueError as error:
             raise LinkError(f"the adapter answered nonsense: {error}") from error
 
@@ -267,8 +267,9 @@ def _check_wanted(call: _Call) -> None:
 
 
 def _sentence(text: object) -> str:
-    """What an adapter says, in a form that can be written down: a foreign text may be long or no text at all."""
-    return str(text).encode("utf-8", "replace").decode()[:MOST_LETTERS]
+    """What an adapter says, on one line that can be written down and shown: no escape sequences, not too long."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in str(text)[: 2 * MOST_LETTERS])
+    return " ".join(printable.split())[:MOST_LETTERS]
 
 
 def _receive(pipe: Connection, answered: "asyncio.Future[bytes]") -> None:

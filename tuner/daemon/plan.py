@@ -23,7 +23,7 @@ class GateRefusal(TunerError):  # noqa: N818 - the design's word; it is an answe
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One setting to send on the way, and how long to wait after it, because of rate limits."""
+    """One setting to send on the way, and how long to wait before it, because of rate limits."""
 
     setting: SettingMap
     wait_s: float
@@ -170,7 +170,7 @@ def _from_nothing(terms: Terms, target: SettingMap) -> list[Move]:
 
 
 def _toward(parameter: Parameter, now: Value, target: Value) -> tuple[Value, float]:
-    """One move of a parameter, and the seconds its rate limit wants before the next."""
+    """One move of a parameter, and the seconds its rate limit wants for it."""
     if isinstance(parameter, Choice) or isinstance(now, str) or isinstance(target, str):
         return target, 0.0
     largest = parameter.step_limit or math.inf

@@ -257,20 +257,22 @@ class Work:
             try:
                 # people, and controllers that were frozen, change settings that were verified a while ago
                 changed = await self._gate().changed(state.terms, trial.setting)
-                if changed is None:
-                    return await self.machine.run_trial(tag)
-                text = f"no part was made, because the setting has changed since it was sent: {changed}"
-                break
+                if changed is not None and attempt == 0:
+                    text = f"no part was made, because the setting has changed since it was sent: {changed}"
+                    break
+                if changed is not None:  # a new process, perhaps a machine that was restarted
+                    answer = await self._through_gate(state, trial.setting)
+                    if answer.result != "applied":
+                        text = f"setting {answer.result}: {answer.text}"
+                        break
+                # one that has it still may be making the part, and is not ready for a setting then
+                return await self.machine.run_trial(tag)
             except AdapterError as error:
                 text = str(error)
                 if not error.retry or attempt + 1 == attempts:
                     break
             self._news(f"trying again: {text}")
             await _back_off(attempt)
-            answer = await self._through_gate(state, trial.setting)  # a new process, perhaps another setting
-            if answer.result != "applied":
-                text = f"setting {answer.result}: {answer.text}"
-                break
         await self._post(c.Fault(text=text), Run(trial.number))
         return None
 

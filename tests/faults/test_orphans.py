@@ -1,0 +1,43 @@
+"""A daemon that is killed in the middle of a part leaves nobody behind who could still move the machine."""
+
+import os
+import select
+import sys
+import textwrap
+
+import pytest
+
+from tests.daemon.running import daemon
+
+CAMPAIGN = """
+[[campaign]]
+name = "press"
+machine = "machine"
+budget = {{ trials = 4 }}
+policy = {{ autostart = true, approval = false }}
+adapter = {{ name = "command", settings = {{ argv = ["{python}", "machine.py"], directory = "{directory}" }} }}
+parameter = [{{ kind = "continuous", name = "heat", low = 120.0, high = 260.0, start = 180.0 }}]
+"""
+GONE_S = 30.0
+PROGRAM = """
+    import os, time
+    pipe = open("alive", "w")
+    print(os.getppid(), file=pipe, flush=True)
+    time.sleep(3600)
+"""
+
+
+@pytest.mark.timeout(120)
+def test_neither_adapter_nor_program_outlives_a_daemon_that_is_killed_in_the_middle_of_a_part(tmp_path):
+    (tmp_path / "machine.py").write_text(textwrap.dedent(PROGRAM))
+    os.mkfifo(tmp_path / "alive")
+    with daemon(CAMPAIGN.format(python=sys.executable, directory=tmp_path)) as running:
+        running.start(wait=False)
+        with (tmp_path / "alive").open() as alive:  # waits until the program is there
+            adapter = int(alive.readline())
+            descriptor = os.pidfd_open(adapter)
+            running.kill()
+            assert alive.read() == ""  # blocks as long as somebody could still write
+        ended, _, _ = select.select([descriptor], [], [], GONE_S)  # a process that has ended can be read
+        os.close(descriptor)
+    assert ended
