@@ -7,6 +7,7 @@ import pytest
 
 from tests.console.driving import console
 from tests.daemon.running import better, campaign_text, daemon, until
+from tuner.errors import UnreachableError
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,10 +56,46 @@ async def test_an_answer_without_an_acknowledgement_is_looked_after_when_the_lin
         await hands.until(lambda: hands.app.session.linked, "the link")
         await hands.until(lambda: any("taken" in news.key for news in hands.app.session.news), "what became of it")
         told = next(news.key for news in hands.app.session.news if "taken" in news.key)
-        await hands.said("The daemon ")
+        await hands.said("press: Taken after all: " if told == "alarms.taken_after_all" else "press: NOT taken: ")
         with running.client() as client:
             answers = [j for j in client.snapshot("press").judgments if j.duel == duel.number]
         assert len(answers) == (1 if told == "alarms.taken_after_all" else 0)
+
+
+@pytest.mark.slow
+async def test_an_answer_in_doubt_is_looked_for_again_where_the_link_is_lost_once_more(running):
+    async with console(running, "press") as hands:
+        await hands.question()
+        session = hands.app.session
+        os.kill(running.process.pid, signal.SIGSTOP)
+        await hands.press("1")
+        await hands.said("it may or may not have been taken")
+        running.kill()
+        asked = session.client.history
+
+        async def lost_while_looking(*args, **options):
+            session.client.history = asked
+            raise UnreachableError("gone again")
+
+        session.client.history = lost_while_looking
+        running.start()
+        hands.app.action_sign_in()  # the next shift signs in before it is known
+        await hands.dialog("Who are you?")
+        await hands.type("ben")
+        await hands.until(lambda: any("taken" in news.key for news in session.news), "what became of it")
+        told = next(news for news in session.news if "taken" in news.key)
+        with running.client() as client:
+            mine = [j for j in client.snapshot("press").judgments if j.operator == "anna"]
+        assert told.key == ("alarms.taken_after_all" if mine else "alarms.not_taken")
+
+
+@pytest.mark.slow
+async def test_without_a_link_no_page_claims_that_there_is_no_campaign(running):
+    running.kill()
+    async with console(running, None) as hands:
+        await hands.until(lambda: "NO LINK" in hands.text("#top"), "the loss")
+        await hands.press("m")
+        await hands.said("NO LINK")
 
 
 @pytest.mark.slow

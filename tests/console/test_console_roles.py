@@ -65,4 +65,15 @@ async def test_a_viewer_sees_the_question_and_answers_nothing(place):
         await hands.said("Your key may not do this (viewer)")
         assert hands.view.duel.number == duel.number
 
+        for key in ("x", "r", "g", "h", "s"):  # told before any dialog
+            hands.app.say("")
+            await hands.press(key)
+            await hands.said("Your key may not do this (viewer)")
+            assert len(hands.app.screen_stack) == 2
+        await hands.press("t")
+        await hands.until(lambda: getattr(hands.app.screen, "trials", None), "the history")
+        await hands.press("e")
+        await hands.said("Your key may not do this (viewer)")
+        assert len(hands.app.screen_stack) == 3
+
     await on(place["viewer"], "press", look)

@@ -29,7 +29,7 @@ class Screen:
     """A console in a terminal that shows what it is sent."""
 
     def __init__(self, running, **environ):
-        self._master, slave = pty.openpty()
+        self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         command = [sys.executable, "-m", "tuner.console", "console", "--state", str(running.state)]
         self.process = subprocess.Popen(
@@ -49,10 +49,10 @@ class Screen:
         """Wait until a text is on the screen; whether it came."""
         end = time.monotonic() + within_s
         while part not in "\n".join(self._screen.display):
-            ready, _, _ = select.select([self._master], [], [], max(0.0, end - time.monotonic()))
+            ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
             if not ready or time.monotonic() > end:
                 return False
-            data = os.read(self._master, 65536)
+            data = os.read(self.master, 65536)
             self.sent += data
             self._stream.feed(data)
         return True
@@ -61,13 +61,13 @@ class Screen:
         assert self.shows(part, DEADLINE_S), f"{part!r} did not come:\n" + "\n".join(self._screen.display)
 
     def press(self, key):
-        os.write(self._master, key.encode())
+        os.write(self.master, key.encode())
 
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._master)
+        os.close(self.master)
 
 
 @pytest.mark.parametrize("environ", [{"TERM": "vt100", "NO_COLOR": "1"}, {"TERM": "xterm-256color"}], ids=str)

@@ -2,13 +2,17 @@
 
 import re
 import string
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 import tuner.console
+from tuner.console import deeds
 from tuner.console.keys import ANSWERS, CONTROL, SCREENS
+from tuner.console.session import News
+from tuner.console.show import news_words
 from tuner.console.words import LANGUAGES, Words, choose_language, load
 from tuner.errors import TunerError
 from tuner.wire.messages import CampaignView, ParameterView
@@ -46,6 +50,8 @@ def test_every_text_is_used_and_every_text_used_is_there():
 
     def used(key):
         section, _, name = key.partition(".")
+        if section == "what":  # a deed's second text
+            return f"say.{name}" in whole
         return key in whole or section in from_the_daemon or (section in composed and f'"{name}"' in source)
 
     assert [key for key in texts if not used(key)] == []
@@ -105,5 +111,20 @@ def test_the_language_comes_from_the_option_then_the_environment():
     assert choose_language(None, {"LANG": "de_DE.UTF-8"}) == "de"
     assert choose_language(None, {"LC_ALL": "zh_CN.UTF-8", "LANG": "de_DE.UTF-8"}) == "zh"
     assert choose_language(None, {"LANG": "fr_FR.UTF-8"}) == "en"
-    with pytest.raises(TunerError, match="no language"):
-        choose_language("xx")
+    assert choose_language(None, {"TUNER_LANGUAGE": "es", "LC_ALL": "zh_CN.UTF-8"}) == "es"
+    assert choose_language(None, {"LC_ALL": "C", "LANG": "de_DE.UTF-8"}) == "en"  # the first that is set decides
+
+
+@pytest.mark.parametrize(("wanted", "environ"), [("xx", {}), (None, {"TUNER_LANGUAGE": "xx", "LANG": "de_DE.UTF-8"})])
+def test_a_language_that_was_asked_for_and_is_not_there_is_wrong_usage(wanted, environ):
+    with pytest.raises(TunerError, match="no language") as caught:
+        choose_language(wanted, environ)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_was_not_taken_is_not_named_by_what_is_said_when_it_was(language):
+    words, have = Words(language), CampaignView.model_construct(name="press", mode="Execute", phase="asking")
+    for deed in (*deeds.moves(have).values(), deeds.hold(have), deeds.resume(have), deeds.change_lot(have, "L7")):
+        news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": deed})
+        assert words(deed.said, **deed.fields) not in news_words(words, news)

@@ -1,6 +1,7 @@
 """The console's keys: what each asks, and which deed it leads to."""
 
 import functools
+import string
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,14 +9,14 @@ from textual import work
 
 from tuner.console import deeds, show
 from tuner.console.base_app import BaseApp
-from tuner.console.deeds import CannotError, Deed
+from tuner.console.deeds import NAME_LENGTH, CannotError, Deed
 from tuner.console.dialogs import Choice, ChooseDialog, TextDialog
-from tuner.console.session import NAME_LENGTH
 from tuner.console.words import Words
 from tuner.errors import TunerError
 from tuner.wire.messages import CampaignView, TrialView
 
 Action = Callable[..., Awaitable[None]]
+_LETTERS = "123456789" + string.ascii_lowercase  # for campaigns to choose from
 
 
 def key(function: Action) -> Any:
@@ -138,6 +139,8 @@ class ConsoleApp(BaseApp):
             plan = await self.session.client.plan(view.name)
         except TunerError as error:
             return f"{text}\n{error}"
+        if not plan.texts:  # no step is known, for example before the machine was read for the first time
+            return text
         return "\n".join(
             [text, words("ask.plan"), *plan.texts, words("ask.plan_s", seconds=words.number(plan.seconds))]
         )
@@ -168,6 +171,7 @@ class ConsoleApp(BaseApp):
     async def action_lot(self) -> None:
         """Other material from now on."""
         view = self.need_view()
+        self.check(deeds.change_lot(view, "?"))
         lot = await self.reason("ask.lot")
         if lot is not None:
             await self.do(deeds.change_lot(view, lot))
@@ -185,7 +189,12 @@ class ConsoleApp(BaseApp):
         """Name or badge."""
         words = self.words
         dialog = TextDialog(words("ask.sign_in"), words("ask.reason_hint"), longest=NAME_LENGTH)
-        name = await self.push_screen_wait(dialog)
+        typed = await self.push_screen_wait(dialog)
+        try:
+            name = deeds.person(typed or "")
+        except CannotError as error:
+            self.refuse(error)
+            name = ""
         if name:
             self.operator = self.session.client.actor = name
             self.say(words("say.signed_in", operator=name))
@@ -196,10 +205,10 @@ class ConsoleApp(BaseApp):
         """Which of several campaigns."""
         names = list(self.session.campaigns)
         choices = []
-        for number, name in enumerate(names[:9], 1):
+        for letter, name in zip(_LETTERS, names, strict=False):
             view = self.session.view(name)
             state = f"{view.machine_name}, {self.words.known(f'mode.{view.mode}', view.mode)}" if view else ""
-            choices.append(Choice(str(number), f"{name}   {state}", name))
+            choices.append(Choice(letter, f"{name}   {state}", name))
         answer = await self.push_screen_wait(
             ChooseDialog(self.words("ask.campaign"), choices, self.words("key.cancel"))
         )
@@ -226,7 +235,15 @@ class ConsoleApp(BaseApp):
         """Another screen, about the campaign that is shown."""
         from tuner.console.pages import PAGES
 
-        if self.main.shown is None:
-            self.refuse(CannotError("cannot.no_campaign"))
-        else:
-            self.push_screen(PAGES[name](self.main.shown.name))
+        try:
+            self.push_screen(PAGES[name](self.need_view().name))
+        except CannotError as error:
+            self.refuse(error)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C is pressed by habit: it says how to leave, in the reader's language, and covers no key."""
+        self.say(self.words("say.leave"))
+        for screen in self.screen_stack[2:]:
+            notice = getattr(screen, "session_changed", None)
+            if notice is not None:
+                notice()

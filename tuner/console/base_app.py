@@ -1,5 +1,7 @@
 """What the console's app keeps: who is signed in, which campaign is shown, what was said; and how a deed is done."""
 
+import asyncio
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,6 +87,8 @@ class BaseApp(App[None]):
         self.session = Session(client, self._changed, only, self._clock)
         await self.push_screen(self.main)
         self.run_worker(self.session.run(), name="session", exit_on_error=True)
+        if not self.is_headless:  # told to end, it gives the terminal back as it was
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, None, 128 + signal.SIGTERM)
         if self.operator is None:
             self.ask_operator()
 

@@ -1,7 +1,9 @@
 """The commands `tuner console`, `tuner ask` and `tuner handover`."""
 
 import functools
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
     from tuner.wire.endpoint import Link
 
 F = TypeVar("F", bound=Callable[..., Any])
-_LONGEST_NAME = 64
 
 
 def connection(function: F) -> F:
@@ -69,10 +70,29 @@ def operator_option(function: F) -> F:
 
 def signed_in(operator: str | None) -> str | None:
     """A name that the journal takes."""
-    name = " ".join((operator or "").split())
-    if len(name) > _LONGEST_NAME:
-        raise click.UsageError(f"an operator's name has {_LONGEST_NAME} characters at most")
-    return name or None
+    from tuner.console.deeds import NAME_LENGTH, CannotError, person, readable
+
+    if len(" ".join(readable(operator or "").split())) > NAME_LENGTH:
+        raise click.UsageError(f"an operator's name has {NAME_LENGTH} characters at most")
+    try:
+        return person(operator or "") or None
+    except CannotError:
+        raise click.UsageError(f"{operator} is not a name for a person: the daemon's own words are signed so") from None
+
+
+def need_terminal(environ: Mapping[str, str]) -> None:
+    """Refuse to paint where nobody would see it or no key would ever come.
+
+    Raises:
+        click.UsageError: Keys do not come from a terminal, or the screen (written to stderr) does not go to one.
+    """
+    if environ.get("TEXTUAL_DRIVER"):  # a browser's console has no terminal of its own
+        return
+    instead = "`tuner ask` is the console in plain lines"
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        raise click.UsageError(f"the console needs a terminal for its keys and its screen; {instead}")
+    if environ.get("TERM") == "dumb":
+        raise click.UsageError(f"a terminal of the kind TERM=dumb cannot show the screen; {instead}")
 
 
 @click.command()
@@ -99,6 +119,7 @@ def console(
 
         serve_console(context, chosen, port)
         return
+    need_terminal(os.environ)
     from tuner.console.app import ConsoleApp
     from tuner.console.base_app import Options
     from tuner.wire.aio import AsyncClient

@@ -10,6 +10,8 @@ from tuner.wire.calls import Call
 from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentView, TrialView
 
 Side = Literal["left", "right"]
+NAME_LENGTH = 64  # the wire's limit for who is signed in
+_RESERVED = "tuner"  # who the daemon's own words are by
 ENDED = frozenset({"Idle", "Stopped", "Aborted", "Complete"})
 
 # which event shows that the daemon has done it
@@ -48,6 +50,11 @@ class Deed:
     fields: Mapping[str, object] = field(default_factory=dict)
     undoable: bool = False
 
+    @property
+    def wanted(self) -> str:
+        """The text that names it without saying that it was done."""
+        return self.said.replace("say.", "what.")
+
 
 class CannotError(Exception):
     """Why a key does nothing now: a text's key and its fields."""
@@ -56,6 +63,23 @@ class CannotError(Exception):
         super().__init__(key)
         self.key = key
         self.fields = fields
+
+
+def person(typed: str) -> str:
+    """A name as the daemon takes it: what a person can read of what was typed or came from a badge; may be empty.
+
+    Raises:
+        CannotError: The daemon's own words are signed so.
+    """
+    name = " ".join(readable(typed).split())[:NAME_LENGTH].strip()
+    if name == _RESERVED:
+        raise CannotError("cannot.bad_name", name=name)
+    return name
+
+
+def readable(typed: str) -> str:
+    """What was typed without control characters: arrow keys, a badge's separators, halves of characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in typed)
 
 
 def duel_of(view: CampaignView) -> DuelView:

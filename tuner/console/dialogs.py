@@ -80,7 +80,7 @@ class ChooseDialog(ModalScreen[str | None]):
 
     def on_key(self, event: Key) -> None:
         """Take a choice's key; keys that mean nothing here do nothing."""
-        pressed = event.character or event.key
+        pressed = (event.character or event.key).lower()  # the same with Caps Lock
         if pressed in self._choices:
             event.stop()
             self.dismiss(self._choices[pressed].value)

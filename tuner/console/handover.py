@@ -17,6 +17,7 @@ from tuner.wire.client import Client
 from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView, ChampionBody, EventMessage, JudgmentView, TrialView
 
+_FIND_S = 3.0  # a person waits: where no daemon is, none will be in a moment
 _PAGE = 500
 _TAG = 6
 _LISTED = 30  # trials on one page
@@ -44,7 +45,7 @@ class Shift:
 def run_handover(link: Link, language: str, campaign: str | None, hours: float, html: Path | None) -> None:
     """Print the handover of one campaign or of all, and write it as a page."""
     words = Words(language)
-    with Client(link) as client:
+    with Client(link, find_s=_FIND_S) as client:
         names = [campaign] if campaign else [line.name for line in client.status().campaigns]
         if not names:
             raise TunerError(words("cannot.no_campaign"))

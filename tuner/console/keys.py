@@ -13,6 +13,11 @@ class Key:
     action: str
 
 
+def both(name: str) -> str:
+    """A key's names with and without Caps Lock: `h` must hold the machine in either case."""
+    return f"{name},{name.upper()}" if len(name) == 1 and name.isalpha() else name
+
+
 ANSWERS = (
     Key("1", "1", "key.left", "judge('left')"),
     Key("2", "2", "key.right", "judge('right')"),

@@ -6,7 +6,7 @@ from datetime import datetime
 from tuner.console import deeds, show
 from tuner.console.deeds import CannotError, Deed
 from tuner.console.keys import ALL
-from tuner.console.session import NAME_LENGTH, Session
+from tuner.console.session import Session
 from tuner.console.tell import cells, champion_lines, matters, newest, reasons
 from tuner.console.words import Words
 from tuner.errors import TunerError
@@ -36,6 +36,10 @@ class LineKeys:
         """Ask the daemon."""
         raise NotImplementedError
 
+    def check(self, deed: Deed) -> None:
+        """Find out before anything is asked whether a deed is allowed."""
+        raise NotImplementedError
+
     def took_s(self, view: CampaignView) -> float:
         """How long the question has been there."""
         raise NotImplementedError
@@ -55,7 +59,7 @@ class LineKeys:
             "s": self._stop,
             "v": self._valid,
             "g": self._lot,
-            "o": self._operator,
+            "o": self.sign_in,
             "l": self._language,
             "?": self._why,
             "t": self._history,
@@ -94,20 +98,23 @@ class LineKeys:
 
     async def _sure(self, question: str) -> bool:
         self.out(question)
-        if await self.ask(self.words("line.sure")) == "y":
+        if await self.ask(self.words("line.sure")) in ("y", "Y"):
             return True
         self.out(self.words("line.dropped"))
         return False
 
     async def _scrap(self) -> None:
         view = self.view
-        trial = await self._which("ask.scrap", deeds.scrap_choices(view))
+        choices = deeds.scrap_choices(view)
+        self.check(deeds.scrap(view, choices[0], "?"))
+        trial = await self._which("ask.scrap", choices)
         if trial is not None and await self.do(deeds.scrap(view, trial, self.words("ask.scrap_reason"))):
             self.scrapped = (trial, self.session.now(view.name))
 
     async def _repeat(self) -> None:
         view = self.view
         trials = deeds.repeat_choices(view)
+        self.check(deeds.repeat(view, trials[0]))
         if len(trials) == 1 and not await self._sure(f"{self.words('ask.repeat')} {trials[0].tag}"):
             return
         trial = await self._which("ask.repeat", trials)
@@ -123,6 +130,7 @@ class LineKeys:
     async def _approve(self) -> None:
         view = self.view
         trial = deeds.proposal_of(view)
+        self.check(deeds.approve(view, trial))
         self.out(f"{trial.tag}: {show.brief(self.words, view, trial.setting, ', ')}")
         if await self._sure(self.words("ask.approve")):
             await self.do(deeds.approve(view, trial))
@@ -130,6 +138,7 @@ class LineKeys:
     async def _reject(self) -> None:
         view = self.view
         trial = deeds.proposal_of(view)
+        self.check(deeds.reject(view, trial, "?"))
         reason = await self.ask(self.words("ask.reject"))
         if reason:
             await self.do(deeds.reject(view, trial, reason))
@@ -140,12 +149,15 @@ class LineKeys:
         view = self.view
         if view.mode != "Held":
             await self.do(deeds.hold(view))
-        elif await self._sure(self.words("ask.resume")):
+            return
+        self.check(deeds.resume(view))
+        if await self._sure(self.words("ask.resume")):
             await self.do(deeds.resume(view))
 
     async def _stop(self) -> None:
         offered = deeds.moves(self.view)
         usual = next(iter(offered))
+        self.check(offered[usual])
         if await self._sure(self.words(usual)):
             await self.do(offered[usual])
 
@@ -154,10 +166,12 @@ class LineKeys:
 
     async def _lot(self) -> None:
         view = self.view
+        self.check(deeds.change_lot(view, "?"))
         await self.do(deeds.change_lot(view, await self.ask(self.words("ask.lot"))))
 
-    async def _operator(self) -> None:
-        name = (await self.ask(self.words("ask.sign_in")))[:NAME_LENGTH]
+    async def sign_in(self) -> None:
+        """Ask who is there."""
+        name = deeds.person(await self.ask(self.words("ask.sign_in")))
         if name:
             self.operator = self.session.client.actor = name
             self.out(self.words("say.signed_in", operator=name))

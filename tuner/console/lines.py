@@ -1,17 +1,19 @@
 """The console in plain lines: one key and Enter; prints only what is new, for serial terminals and screen readers."""
 
 import asyncio
+import io
 import sys
 import threading
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TextIO
 
 from tuner.console import deeds, show
 from tuner.console.deeds import CannotError, Deed
 from tuner.console.line_keys import LineKeys
-from tuner.console.session import GUARD_S, NAME_LENGTH, Session
+from tuner.console.session import GUARD_S, Session
 from tuner.console.words import Words
-from tuner.errors import TunerError, UnreachableError
+from tuner.errors import UnreachableError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView
@@ -21,8 +23,10 @@ _FIRST_LINK_S = 4.0
 
 def run_lines(link: Link, language: str, operator: str | None, campaign: str | None) -> None:
     """Run until `q` or the end of the input."""
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_run(link, language, operator, campaign))
+    for stream in (sys.stdin, sys.stdout):  # a byte or a letter that the terminal does not know must not end it
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    asyncio.run(_run(link, language, operator, campaign))
 
 
 async def _run(link: Link, language: str, operator: str | None, campaign: str | None) -> None:
@@ -118,7 +122,7 @@ class Lines(LineKeys):
                     line = typed.result()
                     if line is None:
                         raise InputEnd
-                    return " ".join(line.split())
+                    return " ".join(deeds.readable(line).split())
         finally:
             typed.cancel()
 
@@ -129,7 +133,7 @@ class Lines(LineKeys):
                     await self._changed.wait()
                     self._changed.clear()
                     if self.session.trouble:
-                        raise TunerError(self.session.trouble)
+                        raise self.session.trouble
                     if work.done():
                         work.result()
         except TimeoutError:
@@ -138,11 +142,11 @@ class Lines(LineKeys):
             raise UnreachableError(self.session.lost or self.words("cannot.no_link")) from None
 
     async def _sign_in(self) -> None:
+        if self.operator is not None:
+            self.session.client.actor = self.operator
+            self.out(self.words("say.signed_in", operator=self.operator))
         while self.operator is None:
-            name = (await self.ask(self.words("ask.sign_in")))[:NAME_LENGTH]
-            self.operator = name or None
-        self.session.client.actor = self.operator
-        self.out(self.words("say.signed_in", operator=self.operator))
+            await self.attempt(self.sign_in)
 
     async def _choose(self) -> None:
         names = list(self.session.campaigns)
@@ -166,13 +170,18 @@ class Lines(LineKeys):
             self._told = None
             self.report()
             return True
-        if line == "q":
+        if line.lower() == "q":
             self.out(self.words("line.goodbye"))
             return False
-        action = self.keys().get(line)
+        action = self.keys().get(line.lower())  # the same with Caps Lock
         if action is None:
             self.out(self.words("line.unknown", key=line))
             return True
+        await self.attempt(action)
+        return True
+
+    async def attempt(self, action: Callable[[], Awaitable[None]]) -> None:
+        """Do what a key asks for, or say why it cannot be done."""
         try:
             await action()
         except CannotError as error:
@@ -180,7 +189,6 @@ class Lines(LineKeys):
             if "mode" in fields:
                 fields["mode"] = self.words.known(f"mode.{fields['mode']}", str(fields["mode"]))
             self.out(self.words(error.key, **fields))
-        return True
 
     def report(self) -> None:
         """Tell what is new since the last time."""
@@ -228,11 +236,16 @@ class Lines(LineKeys):
             raise CannotError("cannot.fast")
         return round(took_s, 3)
 
-    async def do(self, deed: Deed) -> bool:
-        """Ask the daemon and say what came of it; whether it was done."""
-        words, welcome = self.words, self.session.welcome
+    def check(self, deed: Deed) -> None:
+        """Find out before anything is asked whether the console's key allows a deed."""
+        welcome = self.session.welcome
         if welcome is not None and deed.call.op not in welcome.ops:
             raise CannotError("cannot.not_allowed", role=welcome.role)
+
+    async def do(self, deed: Deed) -> bool:
+        """Ask the daemon and say what came of it; whether it was done."""
+        words = self.words
+        self.check(deed)
         told = await self.session.act(deed)
         if told.kind == "done":
             self.out(words(deed.said, **deed.fields))

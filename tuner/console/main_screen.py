@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
@@ -14,7 +15,7 @@ from textual.widgets import Static
 
 from tuner.console import paint, show
 from tuner.console.keybar import KeyBar, KeyCell
-from tuner.console.keys import ALL, ANSWERS, CONTROL, SCREENS
+from tuner.console.keys import ALL, ANSWERS, CONTROL, SCREENS, both
 from tuner.wire.messages import CampaignView, DuelView
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Drawn = tuple[Text, str | Style]  # texts are equal also where only their own style differs
 TALL_FROM = 36  # lines from which keys are large enough for a glove
+_SHORT_BELOW = 16  # lines below which only the question, the message and the answers' keys have room
+_WIDE_FROM, _NARROW_BELOW = 120, 80  # columns: keys of equal width; keys in several lines
 _NEEDS = {
     "key.left": "judgment.give",
     "key.right": "judgment.give",
@@ -37,6 +40,13 @@ _NEEDS = {
     "key.lot": "lot.change",
 }
 _ALWAYS = frozenset(key.text for key in (*CONTROL[-2:], *SCREENS))
+
+
+def sized(screen: Screen[None], size: Size) -> None:
+    """Mark a screen by how much room its keys have."""
+    screen.set_class(size.height >= TALL_FROM, "tall")
+    screen.set_class(size.width >= _WIDE_FROM, "wide")
+    screen.set_class(size.width < _NARROW_BELOW, "narrow")
 
 
 class Tab(Static):
@@ -63,7 +73,7 @@ class MainScreen(Screen[None]):
     """What the operator looks at all day."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.name, f"app.{key.action}", show=False) for key in ALL),
+        *(Binding(both(key.name), f"app.{key.action}", show=False) for key in ALL),
         Binding("tab", "app.next_campaign(1)", show=False, priority=True),
         Binding("shift+tab", "app.next_campaign(-1)", show=False, priority=True),
     ]
@@ -74,6 +84,8 @@ class MainScreen(Screen[None]):
         self.duel_shown: tuple[str, int] | None = None
         self.duel_shown_s = 0.0
         self._drawn: dict[str, Drawn] = {}
+        self._tab: str | None = None  # the tab that was moved to where it is seen
+        self._message_lines = 1
 
     @property
     def console(self) -> "ConsoleApp":
@@ -100,7 +112,8 @@ class MainScreen(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Large keys where there is room."""
-        self.set_class(event.size.height >= TALL_FROM, "tall")
+        sized(self, event.size)
+        self.set_class(event.size.height < _SHORT_BELOW, "short")
         self.call_after_refresh(self.put)
 
     def on_screen_resume(self) -> None:
@@ -170,8 +183,12 @@ class MainScreen(Screen[None]):
         if list(have) != names:
             tabs.remove_children()
             tabs.mount_all([Tab(name) for name in names])
+            self._tab = None
             self.call_after_refresh(self._put_tabs)
             return
+        if app.campaign in have and self._tab != app.campaign:  # of many only some have room
+            self._tab = app.campaign
+            tabs.call_after_refresh(tabs.scroll_to_widget, have[app.campaign], animate=False, force=True)
         for name, tab in have.items():
             view = app.session.view(name)
             marks = "!" if show.alarms(app.session, view) and app.session.linked else ""
@@ -187,10 +204,14 @@ class MainScreen(Screen[None]):
             self.draw("waiting", paint.waiting(words, app.session, view, width))
             self.draw("budget", Text(show.fit(show.budget(words, app.session, view), width)))
         else:
-            text = app.session.lost or app.session.trouble or ""
+            text = app.session.lost or str(app.session.trouble or "")
             self.draw("waiting", Text(text, "bold"))
         text, bad = app.message()
-        self.draw("message", Text(show.fit(text, width), paint.ALARM if bad else ""))
+        self.draw("message", Text(text, paint.ALARM if bad else ""))
+        lines = max(1, -(-cell_len(text) // max(1, width)))
+        if lines != self._message_lines:  # a long one takes room from the parts
+            self._message_lines = lines
+            self.call_after_refresh(self.put)
 
     def _live(self, view: CampaignView | None) -> frozenset[str]:
         """The keys that do something now."""

@@ -11,8 +11,8 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tuner.console.keybar import KeyBar, KeyCell
-from tuner.console.keys import Key
-from tuner.console.main_screen import TALL_FROM
+from tuner.console.keys import Key, both
+from tuner.console.main_screen import sized
 from tuner.console.paint import ALARM
 from tuner.console.words import Words
 from tuner.wire.messages import CampaignView
@@ -36,8 +36,8 @@ class Page(Screen[None]):
     help_key: ClassVar[str | None] = None
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,backspace,q", "back", show=False),
-        Binding("l", "language", show=False),
+        Binding("escape,backspace,q,Q", "back", show=False),
+        Binding(both("l"), "language", show=False),
     ]
 
     def __init__(self, campaign: str) -> None:
@@ -84,7 +84,7 @@ class Page(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Large keys where there is room."""
-        self.set_class(event.size.height >= TALL_FROM, "tall")
+        sized(self, event.size)
         self.call_after_refresh(self.put)
 
     def put(self) -> None:

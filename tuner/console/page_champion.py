@@ -5,7 +5,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
-from tuner.console.keys import Key
+from tuner.console.keys import Key, both
 from tuner.console.page import Page
 from tuner.console.paint import QUIET
 from tuner.console.tell import champion_lines
@@ -18,7 +18,7 @@ class ChampionPage(Page):
 
     title_key: ClassVar[str] = "champion.title"
     keys: ClassVar[tuple[Key, ...]] = (Key("y", "y", "key.copy", "copy"),)
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding(both("y"), "copy", show=False)]
 
     def __init__(self, campaign: str) -> None:
         super().__init__(campaign)

@@ -10,7 +10,7 @@ from textual.widgets import DataTable, Static
 
 from tuner.console import deeds, show
 from tuner.console.deeds import CannotError
-from tuner.console.keys import Key
+from tuner.console.keys import Key, both
 from tuner.console.page import Page
 from tuner.console.tell import about, cells, judged, outcome
 from tuner.errors import TunerError
@@ -29,7 +29,7 @@ class HistoryPage(Page):
         Key("z", "z", "key.retract", "retract"),
         Key("+", "plus", "key.more", "more"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding(key.name, key.action, show=False) for key in keys]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding(both(key.name), key.action, show=False) for key in keys]
 
     def __init__(self, campaign: str) -> None:
         super().__init__(campaign)
@@ -117,6 +117,7 @@ class HistoryPage(Page):
         self.put()
 
     async def _exclude(self, trial: TrialView) -> None:
+        self.console.check(deeds.exclude(self.view, trial, "?"))
         reason = await self.console.reason("ask.exclude", tag=trial.tag)
         if reason:
             await self.console.do(deeds.exclude(self.view, trial, reason))
@@ -134,6 +135,7 @@ class HistoryPage(Page):
         judgment = next((j for j in about(trial, self.judgments) if j.retracted is None), None)
         if judgment is None:
             raise CannotError("cannot.nothing")
+        self.console.check(deeds.retract(self.view, judgment, "?"))
         reason = await self.console.reason("ask.retract", number=judgment.number)
         if reason:
             await self.console.do(deeds.retract(self.view, judgment, reason))

@@ -21,7 +21,7 @@ class ParametersPage(Page):
     help_key: ClassVar[str | None] = "parameters.help"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", show=False),
-        Binding("right,space,p", "turn(1)", show=False),
+        Binding("right,space,p,P", "turn(1)", show=False),
     ]
 
     def __init__(self, campaign: str) -> None:

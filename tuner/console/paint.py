@@ -15,6 +15,7 @@ ALARM = "bold #ffffff on #b00000"
 STRONG = "bold"
 QUIET = "dim"
 _LARGE_LINES = 7  # a large tag, the title above it and a line below
+_LEAST_ROWS = 3
 _MARGIN = 2
 
 
@@ -81,8 +82,8 @@ def column(
     text.append(show.fit(f"{title}   {show.about_part(words, trial)}", inner) + "\n", STRONG)
     large = height >= _LARGE_LINES + len(view.parameters)
     lines = big(trial.tag, large=large)
-    if max(len(line) for line in lines) > inner:
-        lines = [trial.tag]
+    if max(len(line) for line in lines) > inner or height < 1 + len(lines) + min(_LEAST_ROWS, len(view.parameters)):
+        lines = [trial.tag]  # the setting matters more than large letters
     text.append("\n".join(lines) + "\n", STRONG)
     have = show.rows(words, view.parameters, trial.setting, other)
     links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo else []

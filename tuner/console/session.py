@@ -18,7 +18,6 @@ from tuner.wire.follow import Gap, Item, Silence
 from tuner.wire.messages import CampaignView, EventMessage, Progress, Welcome
 
 GUARD_S = 0.5  # an answer so soon after a new question was meant for the one before
-NAME_LENGTH = 64  # the wire's limit for who is signed in
 PING_EVERY_S = 1.0
 # the daemon answers in a millisecond; where there is no connection the link is lost after the first wait, where there
 # is one but no answer (a busy or stopped daemon) after the second
@@ -93,13 +92,13 @@ class Session:
         self.lost_at: datetime | None = None
         self.news: deque[News] = deque(maxlen=200)  # newest first
         self.told = 0  # how many there have been
-        self.trouble: str | None = None  # why campaigns cannot be followed although there is a link
+        self.trouble: TunerError | None = None  # why campaigns cannot be followed although there is a link
         self.busy = False
         self._changed = changed
         self._only = only
         self._dirty: set[str] = set()
         self._wake = asyncio.Event()
-        self._doubt: tuple[Deed, int] | None = None
+        self._doubt: tuple[Deed, int, str] | None = None  # without an answer: after which event, by whom
         self._before: dict[str, int] = {}  # each campaign's last event when the link was lost
         self._anew: set[str] = set()  # whose view may be older: the daemon that came back may have another journal
 
@@ -142,7 +141,7 @@ class Session:
             return Told("unsent", code="no_link")
         self.busy = True
         name = deed.call.campaign or ""
-        seen = self.view(name)
+        seen, actor = self.view(name), self.client.actor or ""
         try:
             await self.client.call(deed.call, timeout_s=ACT_S)
         except ReplyError as error:
@@ -151,7 +150,7 @@ class Session:
             self._lose(str(error))
             if not error.sent:
                 return Told("unsent", str(error))
-            self._doubt = (deed, seen.n if seen else 0)
+            self._doubt = (deed, seen.n if seen else 0, actor)
             return Told("unknown", str(error))
         except TunerError as error:
             return Told("unsent", str(error))
@@ -247,16 +246,17 @@ class Session:
         page = await self.client.history(name, limit=_MEANWHILE)
         doubt = self._doubt
         if doubt is not None and doubt[0].call.campaign == name:
-            self._doubt = None
             taken = False
             for look in range(_LOOKS):  # it may still lie in a socket that the daemon reads only now
                 if look:
                     await asyncio.sleep(_LOOK_S)
                     page = await self.client.history(name, limit=_MEANWHILE)
-                taken = was_done(doubt[0], self.client.actor or "", [e for e in page.events if e.n > doubt[1]])
+                taken = was_done(doubt[0], doubt[2], [e for e in page.events if e.n > doubt[1]])
                 if taken:
                     break
             key = "alarms.taken_after_all" if taken else "alarms.not_taken"
+            if self._doubt is doubt:  # only now: where the link was lost again, it is looked for again
+                self._doubt = None
             self.tell(name, key, what=doubt[0])
         events = [event for event in page.events if event.n > seen]
         if events:
@@ -272,9 +272,9 @@ class Session:
             except UnreachableError as error:
                 self._lose(str(error))
             except TunerError as error:
-                if self.trouble != str(error):
-                    self.trouble = str(error)
-                    self.tell("", "alarms.link", text=self.trouble)
+                if str(self.trouble) != str(error):
+                    self.trouble = error
+                    self.tell("", "alarms.link", text=str(error))
                     self._changed()
             await asyncio.sleep(PING_EVERY_S)
 

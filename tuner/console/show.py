@@ -177,7 +177,8 @@ def news_words(words: Words, news: News) -> str:
         fields["text"] = meanwhile(words, fields["text"])
     if "what" in fields:
         deed = fields["what"]
-        fields["what"] = words(deed.said, **deed.fields)  # type: ignore[attr-defined]
+        # what was wanted, and not what is said when it was done: "stopped" after "not taken" would be read as stopped
+        fields["what"] = words(deed.wanted, **deed.fields)  # type: ignore[attr-defined]
     where = f"{news.campaign}: " if news.campaign else ""
     return where + words(news.key, **fields)
 

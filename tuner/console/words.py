@@ -22,6 +22,12 @@ _HOUR_S = 3600
 _DOUBT = 0.01
 
 
+class LanguageError(TunerError):
+    """There are no texts in a language; trying again does not help."""
+
+    exit_code = 2
+
+
 @cache
 def load(language: str) -> Mapping[str, str]:
     """All texts of a language by `section.name`."""
@@ -31,17 +37,21 @@ def load(language: str) -> Mapping[str, str]:
 
 
 def choose_language(wanted: str | None, environ: Mapping[str, str] | None = None) -> str:
-    """The language asked for, else the environment's, else English."""
+    """The language asked for, by option or TUNER_LANGUAGE, else the environment's, else English.
+
+    Raises:
+        LanguageError: The language asked for is not there.
+    """
+    environ = os.environ if environ is None else environ
+    wanted = wanted if wanted is not None else environ.get("TUNER_LANGUAGE") or None
     if wanted is not None:
         if wanted not in LANGUAGES:
-            raise TunerError(f"there is no language {shown(wanted)}{nearest(wanted, LANGUAGES)}: {listed(LANGUAGES)}")
+            known = f"{nearest(wanted, LANGUAGES)}: {listed(LANGUAGES)}"
+            raise LanguageError(f"there is no language {shown(wanted)}{known}")
         return wanted
-    environ = os.environ if environ is None else environ
-    for name in ("TUNER_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
-        code = environ.get(name, "")[:2]
-        if code in LANGUAGES:
-            return code
-    return "en"
+    # the first that is set decides, as everywhere: LC_ALL=C asks for English whatever LANG says
+    place = next(filter(None, (environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    return place[:2] if place[:2] in LANGUAGES else "en"
 
 
 class Words:

@@ -190,11 +190,12 @@ class Watch:
         if event == Event.HANDSHAKE_FAILED_AUTH:
             name = key.name if key else ""
             raise DeniedError(f"the daemon at {endpoint} does not accept the key {name}: it is unknown or was revoked")
+        broken_off = event == Event.HANDSHAKE_FAILED_NO_DETAIL
+        if key is None and is_encrypted(endpoint) and (broken_off or event == Event.HANDSHAKE_FAILED_PROTOCOL):
+            raise DeniedError(f"the daemon at {endpoint} wants a key: give one with --key; see `tuner keys new`")
         if event == Event.HANDSHAKE_FAILED_PROTOCOL:
-            if key is None and is_encrypted(endpoint):
-                raise DeniedError(f"the daemon at {endpoint} wants a key: give one with --key; see `tuner keys new`")
             raise ProtocolError(f"what listens at {endpoint} does not speak as this client does: is it a tuner daemon?")
-        if event == Event.HANDSHAKE_FAILED_NO_DETAIL and key is not None:
+        if broken_off and key is not None:
             self.hint = "Something there broke off: the key file may be from a daemon with another server key"
         return event == Event.DISCONNECTED
 
