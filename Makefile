@@ -50,7 +50,7 @@ test: lint  ## everything that fits in six minutes on two cores
 test-all: lint  ## the long suites too
 	$(BIN)/pytest -n 3 --dist loadfile -m "not peers" --cov --cov-report=term --timeout=3600
 
-test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch)
+test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch, Optuna)
 	$(BIN)/pytest -m peers
 
 clean:  ## remove what make created

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tuner.bench.peer_botorch import propose_botorch, require_botorch
 from tuner.bench.peer_regret import run_peer
-from tuner.bench.peers import propose_botorch, require_botorch
 from tuner.bench.protocol import Options
 from tuner.cli import cli
 
-pytestmark = pytest.mark.peers
+# torch takes long to import on a busy machine
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]
 
 
 def peers(*arguments):
@@ -51,25 +52,27 @@ def test_our_random_numbers_and_those_of_torch_are_left_alone():
 
 
 def test_a_run_of_the_rival_improves_on_its_start():
-    found = run_peer("six_hump", 0, Options(trials=20))
+    found = run_peer("six_hump", 0, Options(trials=20), propose_botorch)
     assert found.regret[-1] < 0.5 * found.regret[0]
 
 
 def test_json_has_the_ratio_of_every_size_and_the_paired_regret():
     found = peers(
-        *("--json", "--rows", "6,8", "--dimensions", "1,2", "--repeats", "1"),
-        *("--regret", "--problems", "sasena", "--seeds", "2", "--trials", "2"),
+        *("--json", "--rivals", "botorch", "--rows", "6,8", "--dimensions", "1,2", "--repeats", "1"),
+        *("--regret", "--problems", "sasena", "--seeds", "2", "--trials", "2", "--jobs", "1"),
     )
     assert found.exit_code == 0, found.output
     data = json.loads(found.stdout)
     assert [(row["dimensions"], row["duels"]) for row in data["speed"]] == [(1, 6), (1, 8), (2, 6), (2, 8)]
     assert all(row["ratio"]["value"] > 0 for row in data["speed"])
+    assert data["rivals"] == ["botorch"]
+    assert {row["rival"] for row in data["speed"] + data["regret"]} == {"botorch"}
     assert [r["seed"] for r in data["regret"][0]["runs"]] == [0, 1]
     assert data["regret"][0]["theirs"]["seconds"] > 0
 
 
 def test_the_table_says_whether_the_goal_is_reached():
-    found = peers("--rows", "6", "--dimensions", "2", "--repeats", "1")
+    found = peers("--rivals", "botorch", "--rows", "6", "--dimensions", "2", "--repeats", "1")
     assert found.exit_code == 0, found.output
     assert "goal: <= 0.1" in found.stdout
     assert "reached" in found.stdout or "missed" in found.stdout

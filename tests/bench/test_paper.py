@@ -158,9 +158,10 @@ def test_a_line_that_a_kill_cut_short_does_not_count_and_is_removed(tmp_path):
     assert list(store.load().values()) == [first, second]
 
 
-def test_a_damaged_line_is_reported_with_its_place(tmp_path):
+@pytest.mark.parametrize("damaged", [b'{"key": 1}', b"\xb6\xff"], ids=["JSON", "no text"])
+def test_a_damaged_line_is_reported_with_its_place(tmp_path, damaged):
     store = RunStore(tmp_path)
-    store.path.write_text(json.dumps(made_up(4, "auto", 0, 0.1).to_json()) + '\n{"key": 1}\n')
+    store.path.write_bytes(json.dumps(made_up(4, "auto", 0, 0.1).to_json()).encode() + b"\n" + damaged + b"\n")
     with pytest.raises(TunerError, match=r"runs\.jsonl:2: .*remove the line"):
         store.load()
 

@@ -117,12 +117,27 @@ def test_without_matplotlib_the_command_says_so_before_it_runs_anything(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["--figure", "1"], "2<=x<=7"), (["--workers", "0"], "--workers"), (["--fast"], "--fast")]
+    ("arguments", "words"),
+    [
+        (["--figure", "1"], "2<=x<=7"),
+        (["--workers", "0"], "--workers"),
+        (["--fast"], "--fast"),
+        (["--dask", "nonsense"], "no address such as tcp://host:8786"),
+        (["--dask", ""], "no address such as tcp://host:8786"),
+    ],
 )
 def test_wrong_options_are_wrong_usage(arguments, words):
     shown = paper(*arguments)
     assert shown.exit_code == 2
     assert words in shown.stderr
+
+
+def test_pages_that_cannot_be_written_are_refused_before_anything_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tuner.bench.paper.pages.figure6", lambda *_: pytest.fail("it was computed"))
+    (tmp_path / "paper").write_text("in the way")
+    shown = paper("--pages-only", "--figure", "6", "--out", str(tmp_path))
+    assert shown.exit_code == 1
+    assert "File exists" in shown.stderr
 
 
 def test_a_page_is_escaped_in_both_forms():

@@ -125,18 +125,18 @@ def test_a_campaign_of_too_few_duels_is_refused():
 
 def test_the_rival_is_shown_one_duel_more_each_turn():
     witness = Witness()
-    turns = measure_turns(6, 2, witness, repeats=2)
+    [turns] = measure_turns(6, 2, {"botorch": witness}, repeats=2)
     assert [len(duels) for _, duels, _, _ in witness.seen] == [6, 6, 7]
     assert len(turns.ours_s) == len(turns.theirs_s) == 2
     assert min(turns.ours_s) > 0.0
 
 
 def test_the_goal_is_a_tenth_of_the_rivals_time():
-    reached = Turns(50, 2, (0.1, 0.1, 9.0), (1.0, 1.0, 1.0))
+    reached = Turns("botorch", 50, 2, (0.1, 0.1, 9.0), (1.0, 1.0, 1.0))
     assert reached.ratio.value == pytest.approx(MOST_RATIO)
-    missed = Turns(100, 6, (0.2,), (1.0,))
+    missed = Turns("botorch", 100, 6, (0.2,), (1.0,))
     assert missed.reached is False
-    text = shown(show_peer_speed, [Turns(50, 2, (0.09,), (1.0,)), missed], {"botorch": "1.2"})
+    text = shown(show_peer_speed, [Turns("botorch", 50, 2, (0.09,), (1.0,)), missed], {"botorch": "1.2"})
     assert "reached" in text
     assert "missed, 2 x" in text
     assert "botorch 1.2" in text
@@ -178,6 +178,37 @@ def test_a_trial_that_is_not_valid_loses_its_duel():
     assert found.scrap >= 29 - valid[11:].sum()
 
 
+def test_two_parts_of_one_setting_differ_for_the_rival_too_and_regret_is_the_true_cost():
+    shown_duels = []
+
+    def stay(points, duels, champion, seed):
+        shown_duels[:] = duels
+        return np.full(2, 0.7)
+
+    found = run_peer("six_hump_noisy", 0, Options(start=2, trials=12), stay)
+    assert any(winner > loser > 2 for winner, loser in shown_duels)
+    problem = get_problem("six_hump")
+    assert found.regret[-1] == pytest.approx(
+        problem.evaluate(to_box(problem, np.full((1, 2), 0.7)))[0] - problem.minimum
+    )
+    run_peer("six_hump", 0, Options(start=2, trials=12), stay)
+    assert not any(winner > loser > 2 for winner, loser in shown_duels)
+
+
+def test_the_rivals_problem_drifts_as_ours_does():
+    witness, problem = Witness(), get_problem("levy2_drifting")
+    found = run_peer("levy2_drifting", 2, Options(trials=20), witness)
+    points, duels, champion, _ = witness.seen[-1]
+    made = [
+        problem.at_trial(number).evaluate(to_box(problem, point[None, :]))[0] for number, point in enumerate(points)
+    ]
+    assert duels[-1] == ((29, champion) if champion == 29 else (champion, 29))
+    assert champion == int(np.argmin(made))
+    now = problem.at_trial(len(points) - 1).evaluate(to_box(problem, points[champion][None, :]))[0]
+    assert found.regret[-2] == pytest.approx(now - problem.minimum)
+    assert now != made[champion]
+
+
 def test_without_any_duel_the_rival_is_not_asked_and_without_a_valid_trial_its_regret_is_infinite():
     witness = Witness()
     found = run_peer("branin_discs", 1, Options(start=0, trials=3), witness)
@@ -190,7 +221,8 @@ def test_without_any_duel_the_rival_is_not_asked_and_without_a_valid_trial_its_r
 
 
 def test_a_comparison_is_paired_over_the_seeds():
-    row = Comparison("sasena", (run(0, 1.0, 2), run(1, 0.1)), (run(0, 2.0, 8, 1.0), run(1, 0.05, 8, 1.0)))
+    ours, theirs = (run(0, 1.0, 2), run(1, 0.1)), (run(0, 2.0, 8, 1.0), run(1, 0.05, 8, 1.0))
+    row = Comparison("botorch", "sasena", ours, theirs)
     assert row.regret.value == pytest.approx(1.0)
     assert row.seconds.value == pytest.approx(0.1)
     assert row.better == 1
@@ -203,7 +235,7 @@ def test_a_comparison_is_paired_over_the_seeds():
 
 
 def test_a_comparison_without_champion_has_null_instead_of_numbers():
-    row = Comparison("sasena", (run(0, math.inf),), (run(0, 1.0),))
+    row = Comparison("optuna", "sasena", (run(0, math.inf),), (run(0, 1.0),))
     data = json.loads(json.dumps(row.to_json(), allow_nan=False))
     assert data["ours"]["median"] is None
     assert data["regret_ratio"]["value"] is None

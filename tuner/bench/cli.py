@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,13 @@ def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
     return value
 
 
+def _scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Refuse what is no address: Dask would look for a host of that name, and without any we would run here."""
+    if value is not None and not re.fullmatch(r"\w+://\S+:[0-9]+", value):
+        raise click.BadParameter(f"{value!r} is no address such as tcp://host:8786")
+    return value
+
+
 def _chosen(problems: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the problems to run, each once; a name that no problem has is wrong usage."""
     from tuner.problems import UnknownProblemError, get_problem
@@ -74,6 +82,20 @@ def _chosen(problems: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple
     except UnknownProblemError as error:
         raise click.BadParameter(str(error), param_hint="--problems") from None
     return chosen
+
+
+def _rivals(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the names; one that no rival has is wrong usage."""
+    from tuner.bench.rivals import UnknownRivalError, get_rival
+
+    if names is not None and not names:
+        raise click.BadParameter("name at least one rival", param_hint="--rivals")
+    try:
+        for name in names or ():
+            get_rival(name)
+    except UnknownRivalError as error:
+        raise click.BadParameter(str(error), param_hint="--rivals") from None
+    return names
 
 
 @bench.command()
@@ -150,10 +172,11 @@ def speed(rows: tuple[int, ...], repeats: int, as_json: bool) -> None:
 
 
 @bench.command()
+@click.option("--rivals", callback=_words, help="Comma separated: botorch, optuna; by default those installed.")
 @click.option("--rows", callback=_counts, default="50,100,200", show_default=True, help="Numbers of duels to time at.")
 @click.option("--dimensions", callback=_dimensions, default="2,6", show_default=True, help="Of the space to time in.")
 @click.option("--repeats", type=click.IntRange(1, 1000), default=7, show_default=True, help="Medians over so many.")
-@click.option("--regret", is_flag=True, help="Also run the common protocol for both, paired over seeds (minutes).")
+@click.option("--regret", is_flag=True, help="Also run the common protocol for all, paired over seeds (minutes).")
 @click.option("--seeds", type=click.IntRange(1, 10_000), default=10, show_default=True, help="With --regret: runs.")
 @click.option(
     "--problems", callback=_words, help="With --regret: comma separated names; by default those of the table."
@@ -166,6 +189,7 @@ def speed(rows: tuple[int, ...], repeats: int, as_json: bool) -> None:
 @click.pass_context
 def peers(
     ctx: click.Context,
+    rivals: tuple[str, ...] | None,
     rows: tuple[int, ...],
     dimensions: tuple[int, ...],
     repeats: int,
@@ -176,9 +200,10 @@ def peers(
     jobs: int,
     as_json: bool,
 ) -> None:
-    """Compare with BoTorch's PairwiseGP and EUBO in the same run (needs the extra `peers`).
+    """Compare with BoTorch's PairwiseGP and EUBO and Optuna's preferential sampler in the same run.
 
-    Both propose in turn from the same duels of a smooth function, and the seconds are compared.
+    All propose in turn from the same duels of a smooth function, and the seconds are compared. The rivals come with
+    the extra `peers`; one that is not installed is left out, unless --rivals names it.
     """
     if not regret:
         for name in ("seeds", "problems", "trials", "jobs"):
@@ -187,28 +212,31 @@ def peers(
     one_blas_thread()
     from tuner.bench.peer_regret import measure_regret
     from tuner.bench.peer_speed import measure_speed
-    from tuner.bench.peers import propose_botorch, require_botorch
     from tuner.bench.protocol import Options
     from tuner.bench.published import PROBLEMS
+    from tuner.bench.rivals import gather
     from tuner.bench.show import printer, progress
     from tuner.bench.show_peers import show_peer_regret, show_peer_speed
 
     chosen = _chosen(problems, PROBLEMS)
-    versions = require_botorch()
+    field = gather(_rivals(rivals))
+    for sentence in field.left_out.values():
+        click.echo(sentence, err=True)
     options = Options(trials=trials)
     with progress("timings", len(rows) * len(dimensions)) as advance:
-        timed = measure_speed(rows, dimensions, propose_botorch, repeats=repeats, done=advance)
+        timed = measure_speed(field.rivals, rows, dimensions, repeats=repeats, done=advance)
     if not as_json:
-        show_peer_speed(timed, versions, printer())
+        show_peer_speed(timed, field.versions, printer())
     compared = []
     if regret:
-        with progress("runs", 2 * len(chosen) * seeds) as advance:
-            compared = measure_regret(chosen, range(seeds), options, jobs, advance)
+        with progress("runs", (1 + len(field.rivals)) * len(chosen) * seeds) as advance:
+            compared = measure_regret(field.rivals, chosen, range(seeds), options, jobs, advance)
         if not as_json:
             show_peer_regret(compared, options, printer())
     if as_json:
-        data = {"versions": versions, "speed": [row.to_json() for row in timed]}
-        click.echo(json.dumps({**data, "regret": [row.to_json() for row in compared]}, allow_nan=False))
+        data = {"rivals": field.rivals, "left_out": field.left_out, "versions": field.versions}
+        measured = {"speed": [row.to_json() for row in timed], "regret": [row.to_json() for row in compared]}
+        click.echo(json.dumps({**data, **measured}, allow_nan=False))
 
 
 @bench.command()
@@ -225,7 +253,9 @@ def peers(
     help="Directory of the finished runs and the pages.",
 )
 @click.option("--workers", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Local processes.")
-@click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler instead of local processes.")
+@click.option(
+    "--dask", callback=_scheduler, metavar="ADDRESS", help="Run on this Dask scheduler instead of local processes."
+)
 @click.option(
     "--pages", type=click.Path(file_okay=False, path_type=Path), help="Write the pages here instead of --out."
 )

@@ -1,6 +1,6 @@
-"""The common protocol for a rival, paired seed by seed with the optimiser's own runs.
+"""The common protocol for rivals, paired seed by seed with the optimiser's own runs.
 
-Both begin at the same uniform settings and are judged by the same judge. A rival that knows no validity gets the
+All begin at the same uniform settings and are judged by the same judge. A rival that knows no validity gets the
 penalty: a trial that is not valid loses its duel, and between two of those the champion is kept.
 """
 
@@ -13,21 +13,24 @@ from typing import Any
 import numpy as np
 
 from tuner.bench.judges import Judge
-from tuner.bench.peers import Duel, Propose, propose_botorch
+from tuner.bench.peers import Duel, Propose
 from tuner.bench.pool import run_all
 from tuner.bench.protocol import Options, Run, judge_rng, run_protocol, start_points, to_box
 from tuner.bench.ratios import Ratio, paired_ratio
+from tuner.bench.rivals import get_rival, warm_up
 from tuner.core.linalg import FloatArray
 from tuner.problems import Problem, get_problem
 
 LEAST_REGRET = 1e-10  # the known minima have about so many digits
+OURS = "tuner"  # as a side beside the rivals' names
 _PEER = 3  # stream of random numbers
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One problem over all seeds, both sides in order of seed."""
+    """One rival on one problem over all seeds, both sides in order of seed."""
 
+    rival: str
     problem: str
     ours: tuple[Run, ...]
     theirs: tuple[Run, ...]
@@ -52,6 +55,7 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; an infinite regret (no champion) is null."""
         return {
+            "rival": self.rival,
             "problem": self.problem,
             "ours": summary(self.ours),
             "theirs": summary(self.theirs),
@@ -75,7 +79,7 @@ def summary(runs: Sequence[Run]) -> dict[str, float | None]:
     }
 
 
-def run_peer(name: str, seed: int, options: Options, propose: Propose = propose_botorch) -> Run:
+def run_peer(name: str, seed: int, options: Options, propose: Propose) -> Run:
     """Do one run of the common protocol with a rival.
 
     Raises:
@@ -101,7 +105,7 @@ def run_peer(name: str, seed: int, options: Options, propose: Propose = propose_
 
 
 class _Bench:
-    """Makes the parts and has each one judged against the champion's; the true cost of a non-valid one is infinite."""
+    """Makes the parts and has each one judged against the champion's; a non-valid one costs infinitely much."""
 
     def __init__(self, problem: Problem, judge: Judge, rng: np.random.Generator) -> None:
         self.problem, self.judge, self.rng = problem, judge, rng
@@ -110,12 +114,19 @@ class _Bench:
         self.duels: list[Duel] = []
         self.champion = 0
 
+    @property
+    def present(self) -> Problem:
+        """The problem as it is after the trials so far: some drift."""
+        return self.problem.at_trial(len(self.points) - 1)
+
     def make(self, point: FloatArray) -> bool:
         """Run a trial and its duel, and return whether it was valid."""
-        setting = to_box(self.problem, point[None, :])
-        valid = bool(self.problem.is_valid(setting)[0])
         self.points.append(point)
-        self.costs.append(float(self.problem.evaluate(setting)[0]) if valid else math.inf)
+        problem, setting = self.present, to_box(self.problem, point[None, :])
+        valid = bool(problem.is_valid(setting)[0])
+        # as for the optimiser: problems without noise draw nothing
+        costs = problem.part_costs(setting, self.rng) if valid and problem.noise else problem.evaluate(setting)
+        self.costs.append(float(costs[0]) if valid else math.inf)
         new = len(self.points) - 1
         if new:
             duel = (new, self.champion) if self._wins(new) else (self.champion, new)
@@ -130,31 +141,48 @@ class _Bench:
         return self.judge.prefers_new(cost, champion, self.rng)
 
     def regret(self) -> float:
-        """Return the champion's true cost above the known minimum."""
-        return max(self.costs[self.champion] - self.problem.minimum, 0.0)
+        """Return the true cost of the champion's setting above the known minimum, both as they are now."""
+        if math.isinf(self.costs[self.champion]):
+            return math.inf
+        setting = to_box(self.problem, self.points[self.champion][None, :])
+        return max(float(self.present.evaluate(setting)[0]) - self.problem.minimum, 0.0)
 
 
 def measure_regret(
-    problems: Sequence[str], seeds: Sequence[int], options: Options, jobs: int, done: Callable[[], None]
+    rivals: Sequence[str],
+    problems: Sequence[str],
+    seeds: Sequence[int],
+    options: Options,
+    jobs: int,
+    done: Callable[[], None],
 ) -> list[Comparison]:
-    """Do every run of both sides and return a comparison per problem; `done` is called after each run."""
-    tasks = [(side, problem, seed, options) for problem in problems for seed in seeds for side in ("ours", "theirs")]
+    """Do every run of every side and return a comparison per rival and problem; `done` is called after each run.
+
+    Our runs are done once: every rival is compared with the same ones.
+    """
+    sides = (OURS, *rivals)
+    tasks = [(side, problem, seed, options) for problem in problems for seed in seeds for side in sides]
     found: dict[object, Run] = {}
-    for task, run in run_all(_run_side, tasks, jobs):
+    for task, run in run_all(run_side, tasks, jobs):
         found[task] = run
         done()
+
+    def runs(side: str, problem: str) -> tuple[Run, ...]:
+        return tuple(found[side, problem, seed, options] for seed in seeds)
+
     return [
-        Comparison(
-            problem,
-            tuple(found["ours", problem, seed, options] for seed in seeds),
-            tuple(found["theirs", problem, seed, options] for seed in seeds),
-        )
+        Comparison(rival, problem, runs(OURS, problem), runs(rival, problem))
+        for rival in rivals
         for problem in problems
     ]
 
 
-def _run_side(side: str, problem: str, seed: int, options: Options) -> Run:
-    return run_protocol(problem, seed, options) if side == "ours" else run_peer(problem, seed, options)
+def run_side(side: str, problem: str, seed: int, options: Options) -> Run:
+    """Do one run of ours or of a rival's, which has been imported and compiled before its time is taken."""
+    if side == OURS:
+        return run_protocol(problem, seed, options)
+    warm_up(side)
+    return run_peer(problem, seed, options, get_rival(side).start())
 
 
 def _plain(value: float) -> float | None:

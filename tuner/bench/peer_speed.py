@@ -1,12 +1,12 @@
-"""How long a proposal takes beside a rival's, on the same duels, in turn, in the same run.
+"""How long a proposal takes beside the rivals', on the same duels, in turn, in the same run.
 
 A campaign is under way: all but the last settings are uniform, each was judged against the champion, and the last were
-asked of the optimiser. In each turn the optimiser and the rival propose from the same duels; the optimiser's proposal
+asked of the optimiser. In each turn the rivals and the optimiser propose from the same duels; the optimiser's proposal
 is then judged, so that the next turn knows one duel more, as in a real campaign. Processor time, one thread.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from tuner.bench.peers import Duel, Propose
 from tuner.bench.ratios import Ratio, paired_ratio
+from tuner.bench.rivals import get_rival
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer import Optimizer
 from tuner.core.parameters import Continuous
@@ -25,15 +26,17 @@ _ASKED = 2  # the optimiser's own proposals before the first turn: its fit is wa
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns from one number of duels on.
+    """The turns with one rival from one number of duels on.
 
     Attributes:
+        rival: Its name.
         duels: At the first turn.
         dimensions: Of the space.
         ours_s: Seconds of the optimiser's proposal, per turn.
         theirs_s: Seconds of the rival's.
     """
 
+    rival: str
     duels: int
     dimensions: int
     ours_s: tuple[float, ...]
@@ -52,6 +55,7 @@ class Turns:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
+            "rival": self.rival,
             "duels": self.duels,
             "dimensions": self.dimensions,
             "ours_s": float(np.median(self.ours_s)),
@@ -107,27 +111,32 @@ class Campaign:
         self.champion = duel[0]
 
 
-def measure_turns(duels: int, dimensions: int, propose: Propose, *, repeats: int, seed: int = 0) -> Turns:
-    """Time both in turn, so many times; a first turn that pays for memory and caches does not count."""
+def measure_turns(
+    duels: int, dimensions: int, rivals: Mapping[str, Propose], *, repeats: int, seed: int = 0
+) -> list[Turns]:
+    """Time all in turn, so many times; a first turn that pays for memory and caches does not count."""
     campaign = Campaign(duels, dimensions, seed)
-    _peer_seconds(campaign, propose, seed)
-    ours, theirs = [], []
+    for propose in rivals.values():
+        _peer_seconds(campaign, propose, seed)
+    ours: list[float] = []
+    theirs: dict[str, list[float]] = {name: [] for name in rivals}
     for turn in range(repeats):
-        theirs.append(_peer_seconds(campaign, propose, seed + turn))
+        for name, propose in rivals.items():
+            theirs[name].append(_peer_seconds(campaign, propose, seed + turn))
         ours.append(campaign.go_on())
-    return Turns(duels, dimensions, tuple(ours), tuple(theirs))
+    return [Turns(name, duels, dimensions, tuple(ours), tuple(seconds)) for name, seconds in theirs.items()]
 
 
 def measure_speed(
-    duels: Sequence[int], dimensions: Sequence[int], propose: Propose, *, repeats: int, done: Callable[[], None]
+    rivals: Sequence[str], duels: Sequence[int], dimensions: Sequence[int], *, repeats: int, done: Callable[[], None]
 ) -> list[Turns]:
-    """Time every number of duels in every number of dimensions; `done` is called after each."""
+    """Time every number of duels in every number of dimensions, rival by rival; `done` is called after each size."""
     found = []
     for d in dimensions:
         for m in duels:
-            found.append(measure_turns(m, d, propose, repeats=repeats))
+            found += measure_turns(m, d, {name: get_rival(name).start() for name in rivals}, repeats=repeats)
             done()
-    return found
+    return sorted(found, key=lambda row: rivals.index(row.rival))
 
 
 def _peer_seconds(campaign: Campaign, propose: Propose, seed: int) -> float:

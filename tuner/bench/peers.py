@@ -1,21 +1,11 @@
-"""Rivals that propose settings from the same duels; BoTorch's packages (extra `peers`) are imported when it is asked.
+"""What a rival is: it proposes settings from the same duels; its packages (extra `peers`) are imported when asked."""
 
-Optuna's preferential sampler is no part of Optuna: it ships with optuna-dashboard, and is left out.
-"""
-
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
-
-import numpy as np
 
 from tuner.core.linalg import FloatArray
 from tuner.errors import TunerError
-
-BOTORCH = "BoTorch PairwiseGP + EUBO"
-# as in BoTorch's tutorial on pairwise comparisons
-RESTARTS = 3
-RAW_SAMPLES = 512
 
 Duel = tuple[int, int]
 
@@ -23,9 +13,16 @@ Duel = tuple[int, int]
 class MissingPeerError(TunerError):
     """A rival's packages are not installed; trying again without installing them does not help."""
 
+    def __init__(self, rival: str, package: str, cause: ImportError) -> None:
+        super().__init__(
+            f"{rival} needs {package}, which cannot be imported ({cause}): install it with "
+            "the CPU build of torch first (plain torch may bring gigabytes for graphics cards), then "
+            '`pip install "process-tuner[peers]"`'
+        )
+
 
 class Propose(Protocol):
-    """Proposes the next setting."""
+    """Proposes the next setting of one campaign, whose points and duels only grow from one call to the next."""
 
     def __call__(self, points: FloatArray, duels: Sequence[Duel], champion: int, seed: int) -> FloatArray:
         """Return a point of the unit cube, (d,).
@@ -38,55 +35,22 @@ class Propose(Protocol):
         """
 
 
-def require_botorch() -> dict[str, str]:
-    """Import BoTorch and return the versions of what is compared.
+@dataclass(frozen=True)
+class Rival:
+    """One that we are compared with.
 
-    Raises:
-        MissingPeerError: It is not installed; the text says how to install it.
+    Attributes:
+        name: On the command line and in plain data.
+        label: At the head of a column.
+        title: In a sentence.
+        timed: What its seconds are spent on.
+        require: Imports its packages and returns their versions; raises MissingPeerError, which says what to install.
+        start: Returns the proposer of a new campaign; call `require` first.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch is told of its own deprecations
-            import botorch
-            import torch
-    except ImportError as error:
-        raise MissingPeerError(
-            f"the comparison needs BoTorch, which cannot be imported ({error}): install it with "
-            "the CPU build of torch first (plain torch may bring gigabytes for graphics cards), then "
-            '`pip install "process-tuner[peers]"`'
-        ) from error
-    return {"botorch": str(botorch.__version__), "torch": str(torch.__version__), "numpy": np.__version__}
 
-
-def propose_botorch(points: FloatArray, duels: Sequence[Duel], champion: int, seed: int) -> FloatArray:
-    """Fit a PairwiseGP afresh and maximise the expected utility of the best of the new setting and the champion.
-
-    BoTorch's defaults throughout, in one thread. Its model has no warm start: each proposal pays for a whole fit.
-    The same arguments give the same proposal to some eight digits, not bit for bit.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit that is tried again says so each time
-        import torch
-        from botorch.acquisition.preference import AnalyticExpectedUtilityOfBestOption
-        from botorch.exceptions.errors import ModelFittingError
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models.pairwise_gp import PairwiseGP, PairwiseLaplaceMarginalLogLikelihood
-        from botorch.optim import optimize_acqf
-
-        torch.set_num_threads(1)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            tried = torch.tensor(points, dtype=torch.float64)
-            model = PairwiseGP(tried, torch.tensor(duels, dtype=torch.long))
-            try:
-                fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model))
-            except ModelFittingError:
-                model.eval()  # after its own attempts: go on with the hyper-parameters it has
-            acquisition = AnalyticExpectedUtilityOfBestOption(
-                pref_model=model, previous_winner=tried[champion : champion + 1]
-            )
-            cube = torch.stack([torch.zeros(tried.shape[1]), torch.ones(tried.shape[1])]).to(tried)
-            found, _ = optimize_acqf(
-                acq_function=acquisition, bounds=cube, q=1, num_restarts=RESTARTS, raw_samples=RAW_SAMPLES
-            )
-            return np.asarray(np.clip(found[0].detach().numpy(), 0.0, 1.0))
+    name: str
+    label: str
+    title: str
+    timed: str
+    require: Callable[[], dict[str, str]]
+    start: Callable[[], Propose]

@@ -17,7 +17,10 @@ _CENTRES: dict[str, Callable[..., FloatArray]] = {"median": np.median, "geometri
 
 @dataclass(frozen=True)
 class Ratio:
-    """The centre of paired ratios and the ends of its bootstrap interval; not a number where a pair has no ratio."""
+    """The centre of paired ratios and the ends of its bootstrap interval.
+
+    Not a number where a pair has no ratio; the ends also where there is but one pair.
+    """
 
     value: float
     low: float
@@ -53,6 +56,8 @@ def paired_ratio(
         return Ratio(math.nan, math.nan, math.nan)
     logs = np.log(pairs[0]) - np.log(pairs[1])
     middle = _CENTRES[centre]
+    if len(logs) == 1:  # one pair says nothing of the spread
+        return Ratio(float(np.exp(logs[0])), math.nan, math.nan)
     resampled = np.random.default_rng(seed).choice(logs, (RESAMPLES, len(logs)))
     low, high = np.quantile(middle(resampled, axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Ratio(float(np.exp(middle(logs))), float(np.exp(low)), float(np.exp(high)))

@@ -32,12 +32,12 @@ def write_pages(scale: Scale, figures: tuple[int, ...], runs_in: Path, out: Path
     """Write OUT/paper.md with its pictures in OUT/paper, and OUT/paper.html; return the two pages."""
     draw.require_matplotlib()
     tasks, runs = finished(scale, figures, runs_in)
+    (out / PICTURES).mkdir(parents=True, exist_ok=True)  # before the examples, which take a while
     parts = [_PARTS[figure](runs, scale) for figure in figures]
     blocks = [*_head(scale, figures, tasks, runs), *_summary([c for claims, _ in parts for c in claims])]
     for figure, (found, shown) in zip(figures, parts, strict=True):
         blocks += [Heading(TITLES[figure]), *shown, _claim_table(found)]
     blocks += _protocol()
-    (out / PICTURES).mkdir(parents=True, exist_ok=True)
     for block in blocks:
         if isinstance(block, Picture):
             (out / PICTURES / f"{block.name}.svg").write_text(block.svg, encoding="utf-8")

@@ -28,7 +28,7 @@ class RunStore:
         if not self.path.exists():
             return {}
         found = {}
-        *lines, _ = self.path.read_text(encoding="utf-8").split("\n")
+        *lines, _ = self.path.read_bytes().split(b"\n")  # a line that is no text at all is a damaged line too
         for number, line in enumerate(lines, 1):
             try:
                 record = Record.from_json(json.loads(line))
