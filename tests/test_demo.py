@@ -166,12 +166,18 @@ def test_a_machine_that_cannot_go_on_ends_it_with_the_reason(tmp_path):
 
 def test_the_scrap_of_the_budget_ends_it_and_spectators_have_time_to_look(tmp_path):
     one = session(trials=40, file=changed(tmp_path, ("scrap = 20", "scrap = 1")), fast=False)
-    pauses = []
-    one.pause = pauses.append
+    pauses, phases = [], []
+
+    def look(seconds):
+        pauses.append(seconds)
+        phases.append(one.phase)
+
+    one.pause = look
     one.run(lambda: None)
     assert one.scrap <= 1
     assert one.done == 40 or one.trials[-1].valid is False
     # after each proposal, outcome and answer
+    assert not any("engineer" in phase for phase in phases), "nobody approves"
     assert len(pauses) == 2 * one.done + len(one.state.judgments)
     assert all(0.0 < pause < one.trial_s for pause in pauses)
 
@@ -210,6 +216,9 @@ def test_on_a_terminal_the_page_shows_phase_answers_champion_scrap_and_reasons()
     for words in ("trials", "3/3", "now", "is better than", "champion", "known optimum", "scrap", "Explores ground"):
         assert words in text
     assert "Recommended:" in text
+    costs = re.findall(r"progress +(-?[\d.]+(?: > -?[\d.]+)*)", text)[-1].split(" > ")
+    assert costs[0] == "6.403"
+    assert len(costs) == len(set(costs)), "each champion once"
 
 
 def test_a_directory_too_long_for_sockets_is_refused(monkeypatch):

@@ -1,15 +1,19 @@
 import re
 import sys
 from base64 import b64decode
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
+from matplotlib.figure import Figure
 
 from tests.campaign.making import ANNA, BEN, Driver, terms
 from tuner.campaign.commands import Exclude, Judge, Propose, Retract, Start, Tie
 from tuner.campaign.events import ModelMemory
 from tuner.report.beliefs import believe
+from tuner.report.figures import PREFERENCE_COLOURS, VALID_COLOURS, _steps
 from tuner.report.page import NO_FIGURES, report_page
 from tuner.report.story import fold_story
 
@@ -178,6 +182,30 @@ def test_maps_rank_settings_by_what_the_answers_said(driver):
     choice = next(one for one in beliefs.maps if "nozzle" in (one.across.name, one.down.name))
     side = choice.across if choice.across.name == "nozzle" else choice.down
     assert [side.place(name) for name in ("round", "flat <&>")] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("costs", "scale"), [((1.9, 1.8), "linear"), ((10.0, 0.1), "log")])
+def test_an_axis_is_logarithmic_only_where_its_marks_differ(driver, costs, scale):
+    axes = Figure().add_subplot()
+    _steps(axes, np.array([1.0, 2.0]), np.array(costs), driver.state)
+    assert axes.get_yscale() == scale
+
+
+def test_the_colours_of_maps_can_be_told_apart_by_their_lightness():
+    """In print without colours, and by the colour-blind, dark is less and light is more."""
+    for name in (PREFERENCE_COLOURS, VALID_COLOURS):
+        lightness = colormaps[name](np.linspace(0.0, 1.0, 50))[:, :3] @ [0.299, 0.587, 0.114]
+        assert (np.diff(lightness) > 0).all(), name
+
+
+def test_where_answers_are_doubted_everything_goes_through_the_champion_of_the_page(driver):
+    doubted = replace(driver.state, memory=driver.state.memory.model_copy(update={"leader": 2}))
+    beliefs = believe(doubted)
+    champion = doubted.trials[1].setting
+    assert doubted.champion == 2 != driver.state.champion
+    assert {cut["name"]: cut["at"] for cut in beliefs.slices} == champion
+    (heat,) = [cut for cut in beliefs.slices if cut["name"] == "heat"]
+    assert heat["mean"][heat["values"].index(champion["heat"])] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_fewer_settings_are_believed_better_than_a_later_champion(driver):

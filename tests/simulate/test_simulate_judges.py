@@ -90,8 +90,10 @@ def test_a_program_reads_json_and_prints_its_answer(tmp_path):
         ("noisy:often", "this is no number"),
         ("noisy", "noisy has other numbers than these"),
         ("oracle:1", "oracle has other numbers than these"),
+        ("two-operators:0.5,2", "two-operators has other numbers than these"),
         ("probit:-1", "standard deviation"),
         ("missing.py:judge", "there is no file missing.py"),
+        ("'half a word", "cannot be: No closing quotation"),
     ],
 )
 def test_a_judge_that_cannot_be_is_refused_with_the_reason(spec, said):
@@ -107,6 +109,8 @@ def test_a_judge_that_cannot_be_is_refused_with_the_reason(spec, said):
         ("def judge(left, right): return None", "said None"),
         ("def judge(left, right): return 1/0", "failed: ZeroDivisionError"),
         ("def judge(left): return 'left'", "failed: TypeError"),
+        ("def judge(left, right): raise SystemExit(0)", "failed: SystemExit: 0"),
+        ("import numpy\ndef judge(left, right): return numpy.zeros(2)", "said array([0., 0.]); allowed"),
     ],
 )
 def test_a_function_that_gives_no_answer_is_named_with_the_reason(tmp_path, text, said):
@@ -124,6 +128,7 @@ def test_a_function_that_gives_no_answer_is_named_with_the_reason(tmp_path, text
     [
         ("def judge(left, right", "cannot be imported: SyntaxError"),
         ("import no_such_module", "cannot be imported: ModuleNotFoundError"),
+        ("raise SystemExit(0)", "cannot be imported: SystemExit"),
         ("judge = 3", "has no function judge"),
         ("def jugde(left, right): return 'left'", 'did you mean "jugde"?'),
     ],
@@ -134,6 +139,34 @@ def test_a_file_without_a_usable_function_is_refused_before_anything_runs(tmp_pa
     with pytest.raises(JudgeError) as error:
         make_judge(f"{file}:judge", 0)
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(("name", "hint"), [("judge.py", "FILE.py:FUNCTION"), ("judge.sh", "chmod +x")])
+def test_a_file_that_is_no_program_is_told_from_one_that_is_not_there(tmp_path, name, hint):
+    file = tmp_path / name
+    file.write_text("")
+    with pytest.raises(JudgeError, match="is not executable") as error:
+        make_judge(str(file), 0)
+    assert hint in str(error.value)
+
+
+def test_a_function_may_do_to_its_parts_what_it_likes(tmp_path):
+    file = tmp_path / "rough.py"
+    file.write_text(
+        "def judge(left, right):\n    left['setting'].clear()\n    right['measurements'].clear()\n    return 'left'\n"
+    )
+    left, right = part(1, 1.0, heat=3.0), part(2, 2.0, heat=4.0)
+    assert make_judge(f"{file}:judge", 0)(Question(1, left, right)).side == "left"
+    assert (left, right) == (part(1, 1.0, heat=3.0), part(2, 2.0, heat=4.0))
+
+
+def test_a_function_that_does_not_come_back_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("tuner.simulate.judges.ANSWER_S", 0.05)
+    file = tmp_path / "asleep.py"
+    file.write_text("import threading\ndef judge(left, right):\n    threading.Event().wait()\n")
+    judge = make_judge(f"{file}:judge", 0)
+    with pytest.raises(JudgeError, match=r"gave no answer within 0\.05 s"):
+        judge(Question(1, part(1, 1.0), part(2, 2.0)))
 
 
 @pytest.mark.parametrize(

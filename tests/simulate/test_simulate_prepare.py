@@ -1,12 +1,13 @@
 import pytest
 
-from tests.simulate.making import MIXED, SASENA
+from tests.simulate.making import MIXED, SASENA, tuner
 from tuner.campaign.terms import Terms
 from tuner.config import parse_config
+from tuner.config.to_space import campaign_space
 from tuner.errors import ConfigError
 from tuner.problems import get_problem
 from tuner.simulate.prepare import as_toml, chosen_campaign, scripted
-from tuner.simulate.truth import Truth
+from tuner.simulate.truth import OUT_OF_REACH, Truth
 
 
 def file_of(tmp_path, text):
@@ -55,3 +56,29 @@ def test_the_truth_knows_costs_choices_and_where_no_part_is_made(tmp_path):
     assert sasena.regret({"x1": 0.0, "x2": 0.0}) == float("inf")
     assert sasena.regret(sasena.optimum) == pytest.approx(0.0, abs=1e-6)
     assert sasena.problem is get_problem("sasena")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reachable"),
+    [
+        ("<= 1.2", "<= 1.1", True),
+        ("<= 1.2", "<= 0.7", False),
+        ("high = 8", "high = 3", False),
+        ('"d", "e", ', '"d", ', False),
+    ],
+    ids=["as it is", "a constraint", "a limit", "choices beside it"],
+)
+def test_the_truth_knows_whether_a_campaign_can_reach_the_known_optimum(tmp_path, old, new, reachable):
+    assert old in MIXED
+    campaign = chosen_campaign(file_of(tmp_path, MIXED.replace(old, new)))
+    assert Truth.of(Terms.of(campaign)).reachable(campaign_space(campaign)) is reachable
+
+
+def test_a_simulation_that_cannot_reach_the_known_optimum_says_so(tmp_path):
+    said = {}
+    for limit in ("1.2", "0.7"):
+        file = file_of(tmp_path, MIXED.replace("<= 1.2", f"<= {limit}"))
+        shown = tuner("simulate", file, "--in-process", "--trials", 2, "--jobs", 1)
+        assert shown.exit_code == 0, shown.output
+        said[limit] = OUT_OF_REACH in shown.stdout
+    assert said == {"1.2": False, "0.7": True}

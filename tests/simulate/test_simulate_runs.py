@@ -13,7 +13,7 @@ import pytest
 from tests.simulate.making import MIXED, SASENA, quiet, sasena, tuner
 from tuner.errors import ConfigError, TunerError
 from tuner.simulate.in_process import run_in_process
-from tuner.simulate.judges import make_judge
+from tuner.simulate.judges import ANSWER_S, make_judge
 from tuner.simulate.output import check_output, write
 from tuner.simulate.pool import run_pool
 from tuner.simulate.prepare import chosen_campaign, scripted
@@ -77,6 +77,16 @@ def test_a_judge_that_fails_in_a_run_ends_them_all_with_its_sentence(tmp_path, r
         list(runs([sasena(0), sasena(1)], f"{file}:judge", 1, quiet))
 
 
+def test_a_full_disk_ends_the_runs_instead_of_waiting_for_somebody_to_make_room(tmp_path, monkeypatch):
+    monkeypatch.setattr("tuner.local.LEAST_ROOM_BYTES", 2**62)
+    monkeypatch.setattr("tuner.simulate.wired.LOOK_S", 0.1)
+    monkeypatch.setattr("tuner.simulate.wired.LEAVE_S", 0.1)
+    file = tmp_path / "waits.py"
+    file.write_text("import threading\ndef judge(left, right):\n    threading.Event().wait()\n")
+    with pytest.raises(TunerError, match="the disk is full"):
+        list(run_batches([sasena(0)], f"{file}:judge", 1, quiet))
+
+
 @pytest.mark.parametrize("fault", ["crash_probability = 0.1", "dropout_probability = 0.1", "open_guard_every = 3"])
 def test_faults_of_the_link_need_the_daemon(tmp_path, fault):
     file = tmp_path / "faulty.toml"
@@ -133,6 +143,37 @@ def test_results_are_written_as_csv_json_and_parquet_with_the_same_numbers(tmp_p
     assert whole["runs"][2]["regret"] is whole["runs"][2]["champion"] is table[2]["champion.x1"] is None
 
 
+def test_the_results_of_before_stay_until_there_are_new_ones(tmp_path):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("old")
+    for file in (old, new):
+        check_output(file)
+    assert old.read_text() == "old"
+    assert not new.exists()
+
+
+def test_a_full_disk_costs_the_file_and_not_the_summary(tmp_path):
+    (tmp_path / "runs.csv").symlink_to("/dev/full")
+    shown = tuner("simulate", SASENA, "--trials", 2, "--in-process", "--jobs", 1, "--out", tmp_path / "runs.csv")
+    assert shown.exit_code == 1
+    assert "No space left on device" in shown.stderr
+    assert "regret of the champion" in shown.stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_run_that_ended_before_its_first_part_costs_the_others_no_column(tmp_path, suffix):
+    whole = run_in_process(sasena(0, trials=2), make_judge("oracle", 0), quiet)
+    early = replace(whole, mode="Held", champion=None, recommended=None, settings=(), valid=(), winners=())
+    file = tmp_path / f"runs.{suffix}"
+    write(file, [early, whole], {})
+    if suffix == "csv":
+        rows = list(csv.DictReader(file.read_text().splitlines()))
+    else:
+        rows = pyarrow.parquet.read_table(file).to_pylist()
+    assert rows[0]["champion.x1"] in ("", None)
+    assert float(rows[1]["champion.x1"]) == whole.champion["x1"]
+
+
 def test_the_daemon_is_the_way_by_default_and_its_journal_can_be_kept(tmp_path):
     state, out = tmp_path / "kept", tmp_path / "runs.json"
     shown = tuner(
@@ -161,9 +202,14 @@ def test_without_pyarrow_parquet_is_refused_with_the_extra_to_install(tmp_path, 
         (("--seeds", "9-3"), 2, "not a list of seeds"),
         (("--seeds", "a"), 2, "not a list of seeds"),
         (("--seeds", "0-3000000000"), 2, "not a list of seeds"),
+        (("--seeds", "9" * 5000), 2, "not a list of seeds"),
+        (("--seeds", "0-60000,70000-130000"), 2, "is more than 100000 seeds"),
         (("--out", "runs.xls"), 2, "written as one of .csv, .json, .parquet"),
         (("--out", "nowhere/runs.csv"), 2, "there is no directory"),
+        (("--out", "/proc/runs.csv"), 2, "/proc/runs.csv cannot be written"),
         (("--speed", "0"), 2, "--speed"),
+        (("--speed", "nan"), 2, "--speed"),
+        (("--speed", "1e-320"), 2, "--speed"),
         (("--campaign", "sesana"), 78, 'did you mean "sasena"'),
         (("--in-process", "--state", "x"), 2, "has none"),
     ],
@@ -175,23 +221,40 @@ def test_wrong_options_are_one_sentence_and_an_exit_code_before_anything_runs(wo
     assert "Traceback" not in shown.output
 
 
-@pytest.mark.parametrize(
-    "way", [["--in-process"], pytest.param([], marks=pytest.mark.slow)], ids=["in-process", "daemon"]
-)
-def test_an_interrupt_ends_all_runs_and_leaves_no_process_behind(tmp_path, way):
+def ended_while_judged(tmp_path, end, way, then="return 'left'"):
+    """Send a signal to `tuner simulate` during a judgment; its exit code, once no child holds its pipes any more."""
     asked = tmp_path / "asked"
     os.mkfifo(asked)
     judge = tmp_path / "patient.py"
-    judge.write_text(f"def judge(left, right):\n    open({str(asked)!r}, 'w').write('x')\n    return 'left'\n")
+    judge.write_text(
+        f"import threading\ndef judge(left, right):\n    open({str(asked)!r}, 'w').write('x')\n    {then}\n"
+    )
     words = ["simulate", str(SASENA), "--seeds", "0-5", "--trials", "1000", "--judge", f"{judge}:judge", *way]
     started = subprocess.Popen(
         [sys.executable, "-m", "tuner", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
     with asked.open() as pipe:
         assert pipe.read(1) == "x"
-        started.send_signal(signal.SIGINT)
-        started.communicate(timeout=60)  # ends only when the children have let go of the pipes too
-    assert started.returncode == 130
+        started.send_signal(end)
+        started.communicate(timeout=0.9 * ANSWER_S)
+    return started.returncode
+
+
+@pytest.mark.parametrize(
+    "way", [["--in-process"], pytest.param([], marks=pytest.mark.slow)], ids=["in-process", "daemon"]
+)
+def test_an_interrupt_ends_all_runs_and_leaves_no_process_behind(tmp_path, way):
+    assert ended_while_judged(tmp_path, signal.SIGINT, way) == 130
+
+
+@pytest.mark.slow
+def test_an_interrupt_does_not_wait_for_a_judge_that_does_not_come_back(tmp_path):
+    assert ended_while_judged(tmp_path, signal.SIGINT, [], then="threading.Event().wait()") == 130
+
+
+@pytest.mark.parametrize("way", [["--in-process"], []], ids=["in-process", "daemon"])
+def test_a_kill_leaves_no_process_behind_either(tmp_path, way):
+    assert ended_while_judged(tmp_path, signal.SIGKILL, way) == -signal.SIGKILL
 
 
 @pytest.mark.slow

@@ -11,8 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tuner.campaign.state import Trial
+from tuner.config.to_space import campaign_space
 from tuner.core.parameters import Value
 from tuner.demo.session import Session
+from tuner.simulate.truth import OUT_OF_REACH
 from tuner.text import counted
 
 MOST_LAST = 6
@@ -85,6 +87,8 @@ def summary(session: Session, *, interrupted: bool) -> list[str]:
             lines.append(f"Recommended:   {_priced(session, session.recommended)}")
         optimum = setting_text(session.truth.optimum)
         lines.append(f"Known optimum: {optimum}: true cost {session.truth.problem.minimum:.4f}")
+        if not session.truth.reachable(campaign_space(session.campaign)):
+            lines.append(OUT_OF_REACH)
     return [
         *lines,
         f"Machine:       {session.home}",
@@ -195,10 +199,11 @@ class Page:
         return f"{winner} is better than {loser}, says {last.operator}"
 
     def _costs(self) -> str:
-        """The true costs of the trials that won their duel, one after the other."""
+        """The true costs of the first trial and of those that won their duel, one after the other."""
         session = self._session
-        won = [t for t in session.trials if outcome(session, t) in ("champion", "was better")]
-        costs = [session.truth.cost(trial.setting) for trial in session.trials[:1] + tuple(won)]
+        first = [t for t in session.trials[:1] if t.valid]
+        won = [t for t in session.trials[1:] if outcome(session, t) in ("champion", "was better")]
+        costs = [session.truth.cost(trial.setting) for trial in (*first, *won)]
         return " > ".join(f"{cost:.3f}" for cost in costs[-6:] if cost is not None)
 
     def _last(self) -> Table:

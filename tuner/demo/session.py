@@ -29,8 +29,9 @@ __all__ = ["Session", "sample_config"]
 LASTS_S = 42.0  # with the starts of processes and the report about a minute
 LONGEST_TRIAL_S = 1.5
 LONGEST_DIRECTORY = 60  # a socket's path has at most 107 bytes
-# what a spectator wants to look at, and for which share of a trial's time
-PAUSES = {"proposal_made": 0.4, "outcome_told": 0.3, "judgment_given": 0.3}
+# what a spectator wants to look at, and for which share of a trial's time; a proposal once it is approved, since before
+# that the page says that an engineer is waited for
+PAUSES = {"proposal_approved": 0.4, "outcome_told": 0.3, "judgment_given": 0.3}
 REPORT = "report.html"
 OVER = frozenset({Mode.COMPLETE, Mode.STOPPED, Mode.ABORTED})
 

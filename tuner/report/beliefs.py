@@ -5,7 +5,7 @@ Glossary:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -39,6 +39,22 @@ class _Learned(Optimizer):
 
     def _learn(self) -> Knowledge:
         return self.known
+
+
+@dataclass(frozen=True, eq=False)
+class _Crowned(Knowledge):
+    """The same knowledge beside the champion of the page.
+
+    Where answers are doubted the champion is whom the model believed best at the last proposal; now that it knows the
+    last answers too, it may believe in another one.
+    """
+
+    crowned: int
+
+    @cached_property
+    def champion_id(self) -> int | None:
+        """The champion that the campaign ended with."""
+        return self.crowned
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +131,21 @@ def believe(state: State) -> Beliefs | None:
     space = space_from_json(payload["space"])
     told = {**payload["state"], "fits": {**NO_FITS, **payload["state"]["fits"]}}
     optimizer = _Learned.from_state(space, told)
-    if not isinstance(optimizer, _Learned) or optimizer.known.champion is None:
+    if not isinstance(optimizer, _Learned):
         return None
-    known = optimizer.known
+    known = _Crowned(
+        **{one.name: getattr(optimizer.known, one.name) for one in fields(Knowledge)}, crowned=state.champion
+    )
+    champion = known.champion
+    if champion is None:
+        return None
     shares = dict(sorted(optimizer.importance().items(), key=lambda item: -item[1]))
     pairs = sorted(combinations(space.names, 2), key=lambda pair: -(shares[pair[0]] + shares[pair[1]]))
     setting = optimizer.recommend()
     row = space.encode(setting)[None]
     recommended = Recommended(
         setting,
-        float(known.model.win_probability(row, optimizer.known.champion)[0]),
+        float(known.model.win_probability(row, champion)[0]),
         float(known.valid_probability(row)[0]),
     )
     return Beliefs(
@@ -133,7 +154,7 @@ def believe(state: State) -> Beliefs | None:
         tuple(optimizer.operators().values()),
         slices(known, SLICE_POINTS),
         MASS,
-        tuple(_map(known, optimizer.known.champion, pair) for pair in pairs[:MOST_MAPS]),
+        tuple(_map(known, champion, pair) for pair in pairs[:MOST_MAPS]),
         max(0, len(pairs) - MOST_MAPS),
         _better(known, space, [trial.number for trial in state.trials if trial.usable]),
     )

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, RED, GREEN, GREY, ORANGE = "#1f5fbf", "#c0392b", "#1b7837", "#777777", "#e08214"
+# their lightness tells the value too: for print without colours, and for the colour-blind
+PREFERENCE_COLOURS, VALID_COLOURS = "viridis", "cividis"
 LEAST_REGRET = 1e-6
+LEAST_SPAN = 3.0  # largest over smallest value from which on an axis is logarithmic
 SLICE_ROWS = 5.0  # a band may be so many times as high as the line before it is cut off
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -101,7 +104,11 @@ def _steps(axes: "Axes", trials: FloatArray, values: FloatArray, state: State) -
     last = len([trial for trial in state.trials if trial.stage is Stage.DONE])
     axes.step([*trials, max(last, trials[-1])], [*values, values[-1]], where="post", color=BLUE)
     scrap = [t.number for t in state.trials if t.stage is Stage.DONE and t.valid is False]
-    axes.set_yscale("log")
+    known = values[np.isfinite(values)]
+    if len(known) and known.max() < LEAST_SPAN * known.min():  # the marks of a logarithm would all be the same number
+        axes.set_ylim(0.0, 1.1 * known.max())
+    else:
+        axes.set_yscale("log")
     axes.plot(scrap, np.full(len(scrap), 0.03), "|", color=RED, transform=axes.get_xaxis_transform(), label="scrap")
     axes.set_xlabel("trials")
     axes.grid(visible=True, linewidth=0.3)
@@ -164,9 +171,9 @@ def map_figure(drawn: Map, state: State, champion: Setting, recommended: Setting
     """One pair of parameters: what is preferred on the left, what makes a part on the right if there was any scrap."""
     quality = np.ma.masked_array(drawn.quality, ~drawn.feasible)
     valid = np.ma.masked_array(drawn.valid, ~drawn.feasible)
-    looks = [(quality, "viridis", "white", "share of this map believed worse", "preference")]
+    looks = [(quality, PREFERENCE_COLOURS, "white", "share of this map believed worse", "preference")]
     if any(trial.stage is Stage.DONE and trial.valid is False for trial in state.trials):
-        looks.append((valid, "RdYlBu", "black", "P(valid)", "parts or scrap"))
+        looks.append((valid, VALID_COLOURS, "white", "P(valid)", "parts or scrap"))
     across, down = drawn.across.places, drawn.down.places
     with _figure(4.6 * len(looks), 3.7) as figure:
         axes = None

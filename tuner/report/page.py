@@ -6,12 +6,13 @@ from html import escape
 
 import numpy as np
 
-from tuner.campaign.model_input import operator_names
+from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import Judgment, Stage, State, Trial
+from tuner.compute.spaces import space_from_json
 from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
-from tuner.simulate.truth import Setting, Truth
+from tuner.simulate.truth import OUT_OF_REACH, Setting, Truth
 from tuner.text import counted
 
 NO_FIGURES = "There are no figures in this report: they need matplotlib, which is not installed."
@@ -30,7 +31,10 @@ td.why { font-size: .85em; color: #555; } tr.scrap td { color: #9a2b1f; } tr.out
 .wide { overflow-x: auto; }
 dl { display: grid; grid-template-columns: max-content auto; gap: .1em 1.2em; margin: 0; }
 dt { color: #555; } dd { margin: 0; }
-@media print { body { max-width: none; margin: 0; font-size: 11px; } tr, img { break-inside: avoid; } }
+@media print {
+  body { max-width: none; margin: 0; font-size: 11px; } tr, img { break-inside: avoid; }
+  .wide { overflow: visible; } h2 { break-after: avoid; } * { print-color-adjust: exact; }
+}
 """
 
 
@@ -121,6 +125,8 @@ def _recipe(state: State, beliefs: Beliefs | None, truth: Truth | None) -> str:
         else f"The model gives the recommended setting {chosen.better:.0%} to be better than the champion"
     )
     said += "" if same else f" and {chosen.valid:.0%} to make a part; the champion was made, the other was not."
+    if truth is not None and not truth.reachable(space_from_json(model_input(state)["space"])):
+        said += f" {OUT_OF_REACH}"
     return table + f'<p class="note">{escape(said)}</p>'
 
 
@@ -248,7 +254,8 @@ Cell = tuple[str, str]
 
 def _table(head: Sequence[Cell], rows: Iterable[Sequence[Cell]], classes: Sequence[str] = ()) -> str:
     """Cells are HTML already, each with its class."""
-    lines = ["<tr>" + "".join(f"<th{_attribute(c)}>{text}</th>" for text, c in head) + "</tr>"]
+    # a head of its own is repeated on every sheet of paper
+    lines = ["<thead><tr>" + "".join(f"<th{_attribute(c)}>{text}</th>" for text, c in head) + "</tr></thead>"]
     for place, row in enumerate(rows):
         own = classes[place] if place < len(classes) else ""
         lines.append(f"<tr{_attribute(own)}>" + "".join(f"<td{_attribute(c)}>{text}</td>" for text, c in row) + "</tr>")

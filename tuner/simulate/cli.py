@@ -1,5 +1,6 @@
 """`tuner simulate`: a configuration of a simulated machine, tuned by a scripted judge, for many seeds side by side."""
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 LARGEST_SEED = 2**31
 MOST_SEEDS = 100_000
-_SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
+SLOWEST = 0.001
+_SEEDS = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 
 def _seeds(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]:
@@ -26,10 +28,19 @@ def _seeds(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]
     for word in value.split(","):
         match = _SEEDS.fullmatch(word.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if not match or last < first or last > LARGEST_SEED or last - first >= MOST_SEEDS:
+        if not match or last < first or last > LARGEST_SEED:
             raise click.BadParameter(f"{value!r} is not a list of seeds such as 0-49 or 3,7,10-12")
+        if len(found) + last - first >= MOST_SEEDS:
+            raise click.BadParameter(f"{value!r} is more than {MOST_SEEDS} seeds")
         found += range(first, last + 1)
     return tuple(dict.fromkeys(found))
+
+
+def _speed(_: click.Context, __: click.Parameter, value: float) -> float:
+    """Refuse what no range excludes: NaN."""
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number to divide by")
+    return value
 
 
 @click.command()
@@ -46,7 +57,8 @@ def _seeds(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]
 @click.option("--seeds", default="0", show_default=True, callback=_seeds, metavar="A-B", help="As 0-49 or 3,7,10-12.")
 @click.option(
     "--speed",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(SLOWEST),
+    callback=_speed,
     default=1.0,
     show_default=True,
     help="Divides what a part takes.",
@@ -83,11 +95,15 @@ def simulate(
     best of all. Exit code 1 if a goal is missed or a run did not come to its end.
     """
     one_blas_thread()
+    from tuner.campaign.terms import Terms
+    from tuner.config.to_space import campaign_space
     from tuner.simulate.goals import Goal
     from tuner.simulate.judges import make_judge
     from tuner.simulate.output import check_output, write
     from tuner.simulate.prepare import chosen_campaign, scripted
     from tuner.simulate.show import summary, watcher
+    from tuner.simulate.truth import OUT_OF_REACH, Truth
+    from tuner.text import counted
 
     if in_process and state is not None:
         raise click.UsageError("--state keeps journals, and a run --in-process has none")
@@ -106,11 +122,15 @@ def simulate(
             runs.append(run)
     runs.sort(key=lambda run: run.seed)
     way = "in-process" if in_process else "daemon"
+    title = f"{base.name}, {campaigns[0].budget.trials} trials, judge {judge}, {counted(len(runs), 'seed')}, {way}"
+    well = summary(runs, goals, title)  # before the file: a full disk must not cost this too
+    truth = Truth.of(Terms.of(base))
+    if truth is not None and not truth.reachable(campaign_space(base)):
+        click.echo(f"{OUT_OF_REACH} No regret here can be 0.")
     if out is not None:
         about = {"config": str(config), "campaign": base.name, "judge": judge, "way": way, "speed": speed}
         write(out, runs, about)
-    title = f"{base.name}, {campaigns[0].budget.trials} trials, judge {judge}, {len(runs)} seeds, {way}"
-    if not summary(runs, goals, title):
+    if not well:
         raise click.exceptions.Exit(1)
 
 

@@ -67,7 +67,8 @@ class Goal:
         aggregate, inner, plain, compare, number = match.groups()
         metric = plain or inner
         if metric not in METRICS:
-            raise GoalError(f"{shown(text)}: there is no number {metric}{nearest(metric, METRICS)}; {listed(METRICS)}")
+            hint = nearest(metric, METRICS)
+            raise GoalError(f"{shown(text)}: there is no number {metric}{hint}; allowed: {listed(METRICS)}")
         if aggregate is not None and aggregate not in AGGREGATES:
             hint = nearest(aggregate, AGGREGATES)
             raise GoalError(f"{shown(text)}: there is no {aggregate}(){hint}; allowed: {listed(AGGREGATES)}")

@@ -1,5 +1,6 @@
 """Scripted judges by name: the bench's, a Python function of the user's, or a program that reads JSON."""
 
+import copy
 import importlib.util
 import inspect
 import json
@@ -8,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,7 @@ Part = Mapping[str, Any]
 
 SIDES = ("left", "right", "tie")
 OPERATOR = "scripted"
-PROGRAM_S = 60.0
+ANSWER_S = 60.0
 KNOWN = ("oracle", "noisy:P", "probit:S", "tiring", "two-operators", "FILE.py:FUNCTION", "PROGRAM")
 _FUNCTION = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 _STREAM = 2
@@ -76,9 +78,15 @@ def make_judge(spec: str, seed: int) -> Answerer:
     match = _FUNCTION.fullmatch(spec)
     if match:
         return _Function(spec, _load(Path(match[1]), match[2], spec), seed)
-    command = shlex.split(spec)
+    try:
+        command = shlex.split(spec)
+    except ValueError as error:
+        raise JudgeError(f"the judge {shown(spec)} cannot be: {error}") from None
     if command and shutil.which(command[0]) is not None:
         return _Program(spec, command, seed)
+    if command and Path(command[0]).is_file():
+        how = "FILE.py:FUNCTION names a function of it" if command[0].endswith(".py") else "see chmod +x"
+        raise JudgeError(f"the judge {shown(spec)}: {command[0]} is not executable; {how}")
     hint = nearest(name, _BY_COST)
     raise JudgeError(f"there is no judge {shown(spec)}{hint or ';'} known: {', '.join(KNOWN)}")
 
@@ -98,7 +106,7 @@ _BY_COST: dict[str, Callable[..., Judge]] = {
     "noisy": FlippingJudge,
     "probit": ProbitJudge,
     "tiring": TiringJudge,
-    "two-operators": lambda *share: TwoOperators(**({"share": share[0]} if share else {})),
+    "two-operators": lambda share=0.5: TwoOperators(share=share),
 }
 
 
@@ -138,11 +146,26 @@ class _Function:
 
     def __call__(self, question: Question) -> Answer:
         more = {"rng": np.random.default_rng([self._seed, _STREAM, question.duel])} if self._random else {}
-        try:
-            said = self._function(dict(question.left), dict(question.right), **more)
-        except Exception as error:  # a user's function may fail in any way
+        # copies to the last number: what a judge does to its parts is nothing to the campaign
+        parts = copy.deepcopy((dict(question.left), dict(question.right)))
+        said: list[object] = []
+        failed: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                said.append(self._function(*parts, **more))
+            except BaseException as error:  # noqa: BLE001 - a user's function may fail in any way; exit(0) is no success
+                failed.append(error)
+
+        # in a thread, because nothing else can leave a function that does not come back
+        asked = threading.Thread(target=ask, daemon=True)
+        asked.start()
+        asked.join(ANSWER_S)
+        for error in failed:
             raise JudgeError(f"the judge {self._spec} failed: {type(error).__name__}: {error}") from error
-        return Answer(_side(said, self._spec))
+        if not said:
+            raise JudgeError(f"the judge {self._spec} gave no answer within {ANSWER_S:g} s")
+        return Answer(_side(said[0], self._spec))
 
 
 class _Program:
@@ -157,10 +180,10 @@ class _Program:
         asked = {"duel": question.duel, "left": question.left, "right": question.right, "seed": self._seed}
         try:
             done = subprocess.run(  # noqa: S603 - the user named this program; no shell reads it
-                self._command, input=json.dumps(asked), capture_output=True, text=True, timeout=PROGRAM_S, check=False
+                self._command, input=json.dumps(asked), capture_output=True, text=True, timeout=ANSWER_S, check=False
             )
         except subprocess.TimeoutExpired:
-            raise JudgeError(f"the judge {self._spec} gave no answer within {PROGRAM_S:g} s") from None
+            raise JudgeError(f"the judge {self._spec} gave no answer within {ANSWER_S:g} s") from None
         except (OSError, UnicodeDecodeError) as error:
             raise JudgeError(f"the judge {self._spec} cannot be asked: {error}") from error
         if done.returncode:
@@ -172,7 +195,7 @@ class _Program:
 
 
 def _side(said: object, spec: str) -> Side:
-    if said not in SIDES:
+    if not isinstance(said, str) or said not in SIDES:
         raise JudgeError(f"the judge {spec} said {shown(said)}; allowed: left, right, tie")
     return cast("Side", said)
 
@@ -187,7 +210,7 @@ def _load(path: Path, name: str, spec: str) -> Callable[..., Any]:
     sys.modules[found.name] = module  # a module with dataclasses looks itself up
     try:
         found.loader.exec_module(module)
-    except Exception as error:  # a user's file may fail in any way
+    except (Exception, SystemExit) as error:  # a user's file may fail in any way; exit(0) is no success
         raise JudgeError(f"the judge {spec} cannot be imported: {type(error).__name__}: {error}") from error
     function = getattr(module, name, None)
     if not callable(function):

@@ -27,7 +27,7 @@ def check_output(path: Path) -> None:
     """Say at once, and not after the runs, that a file cannot be written.
 
     Raises:
-        OutputError: Its format is not known or not installed, or there is no such directory.
+        OutputError: Its format is not known or not installed, there is no such directory, or it is not ours to write.
     """
     if path.suffix not in SUFFIXES:
         raise OutputError(f"{shown(path.name)}: the results are written as one of {', '.join(SUFFIXES)}")
@@ -40,11 +40,18 @@ def check_output(path: Path) -> None:
             raise OutputError(
                 'Parquet needs pyarrow: pip install "process-tuner[parquet]", or write .csv or .json'
             ) from None
+    there = path.exists()
+    try:
+        path.open("ab").close()  # what is there stays as it is until the runs are done
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def write(path: Path, runs: Sequence[RunResult], about: Mapping[str, Any]) -> None:
     """Write one line for each run; JSON has the setting of every trial too, and what the simulation was."""
-    rows = [run.row() for run in runs]
+    rows = _filled([run.row() for run in runs])
     if path.suffix == ".csv":
         path.write_text(_csv(rows), "utf-8", newline="")
     elif path.suffix == ".json":
@@ -52,6 +59,12 @@ def write(path: Path, runs: Sequence[RunResult], about: Mapping[str, Any]) -> No
         path.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", "utf-8")
     else:
         _parquet(path, rows)
+
+
+def _filled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every row with the columns of all: a run that ended before its first part knows no names of parameters."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name) for name in names} for row in rows]
 
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -22,7 +22,8 @@ def chosen_campaign(path: Path, name: str | None = None) -> Campaign:
     """
     campaigns = {campaign.name: campaign for campaign in load_config(path).campaigns}
     if name is not None and name not in campaigns:
-        raise ConfigError(f"{path}: there is no campaign {shown(name)}{nearest(name, campaigns)}; {listed(campaigns)}")
+        hint = nearest(name, campaigns) or ";"
+        raise ConfigError(f"{path}: there is no campaign {shown(name)}{hint} known: {listed(campaigns)}")
     campaign = campaigns[name] if name is not None else next(iter(campaigns.values()))
     if campaign.adapter.name != SIMULATED:
         raise ConfigError(

@@ -8,9 +8,14 @@ import numpy as np
 
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Choice, Parameter
+from tuner.core.parameters import SpaceError
+from tuner.core.space import Space
 from tuner.problems import Problem, UnknownProblemError, get_problem
 
 SIMULATED = "simulated"
+OUT_OF_REACH = (
+    "The known optimum is the machine's: this campaign's limits, steps, choices or constraints do not let it be set."
+)
 Setting = Mapping[str, float | int | str]
 
 
@@ -45,6 +50,16 @@ class Truth:
     def optimum(self) -> dict[str, float | int | str]:
         """Where the least cost is, not counting the campaign's own limits; for a choice the nearest one."""
         return {p.name: self._value(place, p) for place, p in enumerate(self.parameters)}
+
+    def reachable(self, space: Space) -> bool:
+        """Whether the campaign's limits, steps, choices and constraints let the known optimum be set."""
+        try:
+            space.checked(self.optimum)
+        except SpaceError:
+            return False
+        # of a choice it was the nearest one
+        point = np.array([[self._number(place, self.optimum) for place in range(len(self.parameters))]])
+        return math.isclose(float(self.problem.evaluate(point)[0]), self.problem.minimum, rel_tol=1e-6, abs_tol=1e-6)
 
     def _value(self, place: int, parameter: Parameter) -> float | int | str:
         number = float(self.problem.minimisers[0][place])

@@ -10,7 +10,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,8 @@ from tuner.wire.client import Client, Gap, Silence
 from tuner.wire.messages import CampaignView, EventMessage, TrialView
 
 BATCH = 20
+LOOK_S = 5.0  # how often the disk is looked at
+LEAVE_S = 10.0  # how long a lane may take to see that its daemon has ended
 LOOK_AT = frozenset({"duel_asked", "campaign_completed", "campaign_held", "campaign_stopped", "home_answered"})
 OVER = frozenset({"Complete", "Held", "Stopped", "Aborted"})
 
@@ -94,19 +95,32 @@ def _batch(campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told, plac
             ended.put(error)
 
     running = LocalDaemon(config, place / "state")
-    with ThreadPoolExecutor(jobs) as threads:
+    # a judge that does not come back must keep nobody from ending: not joined for ever, nor when the process ends
+    lanes = [threading.Thread(target=lane, daemon=True, name=f"lane-{number}") for number in range(jobs)]
+    try:
+        running.start()
+        for one in lanes:
+            one.start()
+        for _ in campaigns:
+            result = _awaited(ended, running)
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    finally:
+        stop.set()
+        running.stop()  # the judges wait for events: the daemon's end is one
+        for one in lanes:
+            if one.ident is not None:
+                one.join(LEAVE_S)
+
+
+def _awaited(ended: "queue.SimpleQueue[RunResult | BaseException]", running: LocalDaemon) -> RunResult | BaseException:
+    """The next result; nobody is here to make room on a full disk, where a daemon waits for ever."""
+    while True:
         try:
-            running.start()
-            for _ in range(jobs):
-                threads.submit(lane)
-            for _ in campaigns:
-                result = ended.get()
-                if isinstance(result, BaseException):
-                    raise result
-                yield result
-        finally:
-            stop.set()
-            running.stop()  # the judges wait for events: the daemon's end is one
+            return ended.get(timeout=LOOK_S)
+        except queue.Empty:
+            running.check_room()
 
 
 class Wired:
