@@ -93,7 +93,7 @@ async def test_a_sends_the_setting_only_after_its_way_was_shown(running, size):
         tag, number = hands.view.trial.tag, hands.view.trial.number
         await hands.press("a")
         await hands.dialog("Send this setting to the machine?")
-        assert "The machine would go this way:" in hands.text()
+        await hands.dialog("The machine would go this way:")
         await hands.press("q")
         assert len(hands.app.screen_stack) == 3  # a key without a meaning here does nothing
         await hands.press("a")
