@@ -62,3 +62,11 @@ def test_options_that_contradict_each_other_are_refused():
         replace(SHORT, flips=0.1, noise=0.1)
     with pytest.raises(ValueError, match="counts"):
         replace(SHORT, trials=-1)
+
+
+def test_a_trusting_run_never_doubts_what_a_doubting_one_does():
+    flipped = Options(flips=0.3, trials=30)
+    doubting, trusting = (run_protocol("forrester", 1, replace(flipped, trusting=how)) for how in (False, True))
+    assert doubting.regret[-1] != trusting.regret[-1]
+    short = replace(flipped, trials=1)  # too few answers to doubt
+    assert run_protocol("forrester", 1, short) == run_protocol("forrester", 1, replace(short, trusting=True))

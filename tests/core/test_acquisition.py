@@ -8,9 +8,11 @@ from tests.core.reference import champion_duels
 from tuner.core import Observations, SkewGP
 from tuner.core.acquisition import (
     Apart,
+    Logarithm,
     LogImprovement,
     LogValidity,
     MeanValue,
+    Scaled,
     Sum,
     Threshold,
     log_improvement,
@@ -58,6 +60,8 @@ def wanted(name, model, validity):
         "eiig-0.7": lambda: InformationGain(model, reference, 0.7),
         "ucb": lambda: UpperCredibleBound(model, reference),
         "drawn": lambda: model.function_draw(seed=3),
+        "log ei": lambda: Logarithm(ExpectedImprovement(model, reference)),
+        "scaled ucb": lambda: Scaled(UpperCredibleBound(model, reference), 3.5),
     }[name]()
 
 
@@ -74,6 +78,8 @@ NAMES = [
     "eiig-0.7",
     "ucb",
     "drawn",
+    "log ei",
+    "scaled ucb",
 ]
 
 
@@ -148,6 +154,13 @@ def test_log_improvement_is_stable_from_one_end_to_the_other():
     for far in (-50.0, -999.0, -1001.0, -1e5):
         tail = norm.logpdf(far) - 2 * np.log(-far) + np.log1p(-3 / far**2 + 15 / far**4)
         assert log_improvement(np.array(far)) == pytest.approx(tail, rel=1e-10)
+
+
+def test_a_logarithm_ends_where_numbers_end(model):
+    nothing = Scaled(ExpectedImprovement(model, model.data.points[3]), 1e308)
+    x = np.array([0.1, 0.9])
+    assert np.isfinite(Logarithm(nothing).values(x[None])).all()
+    assert Logarithm(nothing).gradient(x)[1] == pytest.approx(0.0)
 
 
 def test_validity_is_the_probability_of_a_probit_under_the_surface(validity):

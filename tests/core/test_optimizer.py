@@ -232,3 +232,42 @@ def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
         proposals = run(optimizer, 16, lambda s: s["x"], lambda s: s["x"] < 0.5)
         risks.append(np.mean([1 - p.valid for p in proposals[8:]]))
     assert risks[0] < risks[1]
+
+
+@pytest.mark.parametrize("acquisition", ["auto", "ucb", "thompson", "eiig", "ei", "hb-ei"])
+def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition):
+    optimizer = Optimizer(LINE, acquisition=acquisition, budget=40, scrap_budget=0, strategy=LIGHT)
+    for x in np.linspace(0.05, 0.95, 10):
+        number = optimizer.add({"x": float(x)})
+        optimizer.tell_outcome(number, x < 0.5)
+        if 0.05 < x < 0.5:
+            optimizer.tell_judgment(number, number - 1)  # the further to the right, the better
+    proposals = run(optimizer, 8, lambda s: s["x"], lambda s: s["x"] < 0.5)
+    asked = [p for p in proposals if p.kind != "design"]
+    assert asked
+    assert min(p.valid for p in asked) > 0.8
+
+
+def test_the_design_leaves_less_ground_far_from_a_trial_than_the_farthest_points_do():
+    space = Space([Continuous("x", 0, 1), Continuous("y", 0, 1)])
+    optimizer = Optimizer(space, budget=45, seed=2)
+    proposals = [optimizer.ask() for _ in range(12)]
+    assert {p.kind for p in proposals} == {"design"}
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 41)] * 2), axis=-1).reshape(-1, 2)
+
+    def distances(points):
+        return np.sqrt(((grid[:, None] - np.array(points)[None]) ** 2).sum(axis=2)).min(axis=1)
+
+    ours = [list(p.setting.values()) for p in proposals]
+    farthest = ours[:1]
+    while len(farthest) < len(ours):
+        farthest.append(grid[int(np.argmax(distances(farthest)))].tolist())
+    assert distances(ours).mean() < 0.9 * distances(farthest).mean()
+
+
+def test_with_three_parameters_all_draws_are_looked_at_early_and_not_late():
+    space = Space([Continuous(name, 0, 1) for name in "xyz"])
+    optimizer = Optimizer(space, budget=30, strategy=LIGHT)
+    kinds = [p.kind for p in run(optimizer, 30, lambda s: -((s["x"] - 0.4) ** 2))]
+    assert "ei" in kinds[:18]
+    assert set(kinds[18:]) == {"improve", "refine"}

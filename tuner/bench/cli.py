@@ -111,6 +111,7 @@ def _rivals(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     "--noise", type=click.FloatRange(0), callback=_finite, default=0.0, help="The judge's noise, in units of the cost."
 )
 @click.option("--acquisition", type=click.Choice(ACQUISITIONS), default="auto", show_default=True)
+@click.option("--trusting", is_flag=True, help="Never doubt the judge's answers, as published rivals do not.")
 @click.option("--trials", type=click.IntRange(1, 1000), default=40, show_default=True, help="Asked trials of a run.")
 @click.option("--jobs", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Worker processes.")
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of tables.")
@@ -121,6 +122,7 @@ def table(
     flips: float,
     noise: float,
     acquisition: "AcquisitionName",
+    trusting: bool,
     trials: int,
     jobs: int,
     as_json: bool,
@@ -139,7 +141,7 @@ def table(
     from tuner.bench.table import measure_table, table_data
 
     chosen = _chosen(problems, PROBLEMS)
-    options = Options(flips=flips, noise=noise, acquisition=acquisition, trials=trials)
+    options = Options(flips=flips, noise=noise, acquisition=acquisition, trials=trials, trusting=trusting)
     with progress("runs", len(chosen) * seeds) as advance:
 
         def done(_: "Run") -> None:

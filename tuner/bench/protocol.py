@@ -16,6 +16,7 @@ from tuner.core.optimizer import Optimizer
 from tuner.core.parameters import Continuous, Integer, Value
 from tuner.core.proposer import AcquisitionName
 from tuner.core.space import Space
+from tuner.core.strategy import Strategy
 from tuner.problems import Problem, get_problem
 
 _POINTS, _JUDGE = 1, 2  # streams of random numbers, so that all options of a seed begin at the same settings
@@ -31,6 +32,7 @@ class Options:
         acquisition: Of the optimiser.
         start: Uniform settings told at first.
         trials: Trials asked for afterwards; each valid one is a duel with the champion.
+        trusting: Whether the judge's answers are never doubted: so the published rivals are.
     """
 
     flips: float = 0.0
@@ -38,12 +40,18 @@ class Options:
     acquisition: AcquisitionName = "auto"
     start: int = 11
     trials: int = 40
+    trusting: bool = False
 
     def __post_init__(self) -> None:
         if self.flips and self.noise:
             raise ValueError("a judge either flips answers or has noise, not both")
         if self.start < 0 or self.trials < 0:
             raise ValueError(f"start and trials are counts, not {self.start} and {self.trials}")
+
+    @property
+    def strategy(self) -> Strategy:
+        """How proposals are made."""
+        return Strategy(doubt=math.inf) if self.trusting else Strategy()
 
     @property
     def judge(self) -> Judge:
@@ -108,7 +116,13 @@ def run_protocol(name: str, seed: int, options: Options) -> Run:
     """
     problem = get_problem(name)
     space = box_space(problem)
-    optimizer = Optimizer(space, seed=seed, acquisition=options.acquisition, budget=options.start + options.trials)
+    optimizer = Optimizer(
+        space,
+        seed=seed,
+        acquisition=options.acquisition,
+        budget=options.start + options.trials,
+        strategy=options.strategy,
+    )
     machine = _Machine(problem, optimizer, options.judge, judge_rng(seed))
     for point in to_box(problem, start_points(problem, seed, options.start)):
         setting = {n: _as(space, i, v) for i, (n, v) in enumerate(zip(space.names, point.tolist(), strict=True))}

@@ -14,6 +14,7 @@ from tuner.core.linalg import FloatArray
 from tuner.core.surface import Surface
 
 _LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
+_LEAST = 1e-300
 
 
 class Acquisition(Protocol):
@@ -81,6 +82,49 @@ class MeanValue:
         """Return the value at one row and its gradient."""
         mean, _, d_mean, _ = self.surface.gradients(x)
         return mean / self.scale, d_mean / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Another acquisition in units of `scale`."""
+
+    whole: Acquisition
+    scale: float
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the value at each row."""
+        return self.whole.values(X) / self.scale
+
+    def screen(self, X: FloatArray) -> FloatArray:
+        """Return a cheap stand-in that ranks rows alike."""
+        return screened(self.whole, X) / self.scale
+
+    def gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value at one row and its gradient."""
+        value, slope = self.whole.gradient(x)
+        return value / self.scale, slope / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Logarithm:
+    """The logarithm of an acquisition that is never negative."""
+
+    whole: Acquisition
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the value at each row."""
+        return np.log(np.maximum(self.whole.values(X), _LEAST))
+
+    def screen(self, X: FloatArray) -> FloatArray:
+        """Return a cheap stand-in that ranks rows alike."""
+        return np.log(np.maximum(screened(self.whole, X), _LEAST))
+
+    def gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value at one row and its gradient."""
+        value, slope = self.whole.gradient(x)
+        if value <= _LEAST:
+            return float(np.log(_LEAST)), np.zeros(len(x))
+        return float(np.log(value)), slope / value
 
 
 @dataclass(frozen=True, eq=False)

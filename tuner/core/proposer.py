@@ -1,8 +1,10 @@
 """From what is known to the next setting: fits, acquisition, search.
 
-A proposal of `auto` is one of three kinds. `design`: far from everything tried, weighed by P(valid). `improve`: the
-largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than the fitted ones.
-`refine`: the largest posterior mean. The last two alternate; both keep P(valid) above what the scrap budget allows.
+A proposal of `auto` is one of four kinds. `design`: amid ground far from everything tried, weighed by P(valid).
+`improve`: the largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than
+the fitted ones. `refine`: the largest posterior mean. `ei`: the largest expected improvement over all draws, for the
+first part of a campaign with many parameters. The last three take turns and keep P(valid) above what the scrap budget
+allows.
 """
 
 from dataclasses import dataclass, replace
@@ -10,13 +12,16 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from tuner.core.acquisition import (
     Acquisition,
     Apart,
+    Logarithm,
     LogImprovement,
     LogValidity,
     MeanValue,
+    Scaled,
     Sum,
     Threshold,
 )
@@ -43,6 +48,7 @@ SPARSER = (50, 100)
 DOUBT_FROM = 12
 DOUBT_EVERY = 4
 REACH = 0.3
+FILLED = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +100,13 @@ class Knowledge:
 
     @cached_property
     def expected(self) -> MeanValue:
-        """The posterior mean in units of its spread over the points: comparable with a threshold on P(valid)."""
-        scale = float(np.std(self.mean.mean(self.data.points))) if self.data.n else 1.0
-        return MeanValue(self.mean, max(scale, 1e-9))
+        """The posterior mean in units of its spread over the points."""
+        return MeanValue(self.mean, self.scale)
+
+    @cached_property
+    def scale(self) -> float:
+        """The spread of the posterior mean over the points, for sums with a threshold on P(valid)."""
+        return max(float(np.std(self.mean.mean(self.data.points))) if self.data.n else 1.0, 1e-9)
 
     @cached_property
     def tried(self) -> FloatArray:
@@ -172,7 +182,7 @@ def next_kind(ledger: Ledger, strategy: Strategy, acquisition: AcquisitionName, 
         return "design"
     if acquisition != "auto":
         return acquisition
-    return "improve" if kinds.count("improve") <= kinds.count("refine") else "refine"
+    return min(strategy.turns(len(ledger.space.parameters), len(kinds), budget), key=kinds.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,16 +243,20 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
 
 
 def _fill(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
-    """Return the row farthest from everything tried, weighed by P(valid)."""
+    """Return the row that brings the most ground nearer to a trial, both weighed by P(valid).
+
+    The row farthest from everything tried would lie on the border of the space, where little ground is near.
+    """
     space = known.ledger.space
-    U = space.sample(strategy.uniform, rng) if space.every is None else rng.permutation(space.every)
-    if not len(U):
+    ground = space.sample(strategy.uniform, rng) if space.every is None else rng.permutation(space.every)
+    if not len(ground):
         raise SpaceError("no setting satisfies all constraints")
     if not len(known.tried):
-        return U[0]
-    U = untried(U, known.tried)
-    distance = np.sqrt(((U[:, None, :] - known.tried[None]) ** 2).sum(axis=2).min(axis=1))
-    return U[int(np.argmax(distance * known.valid_probability(U)))]
+        return ground[0]
+    U = untried(ground, known.tried)[:FILLED]
+    nearer = cdist(ground, known.tried).min(axis=1) - cdist(U, ground)
+    gain = np.maximum(nearer, 0.0) @ known.valid_probability(ground)
+    return U[int(np.argmax(gain * known.valid_probability(U)))]
 
 
 def _wanted(
@@ -253,13 +267,13 @@ def _wanted(
     if kind == "refine":
         return known.expected
     if kind == "thompson":
-        return model.function_draw(seed=int(rng.integers(2**31)))
+        return Scaled(model.function_draw(seed=int(rng.integers(2**31))), known.scale)
     if kind == "ucb":
-        return UpperCredibleBound(model, champion)
+        return Scaled(UpperCredibleBound(model, champion), known.scale)
     if kind.startswith("eiig"):
         return InformationGain(model, champion, information_weight(kind))
     if kind in ("ei", "eubo"):
-        return ExpectedImprovement(model, champion)
+        return Logarithm(ExpectedImprovement(model, champion))
     surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(known, strategy, rng), rng)
     return LogImprovement(surface, float(surface.mean(champion[None])[0]))
 
