@@ -175,9 +175,11 @@ def _validity_surface(labels: Observations, fitted: Fit) -> Surface:
 
 def next_kind(ledger: Ledger, strategy: Strategy, acquisition: AcquisitionName, budget: int | None) -> str:
     """Return the kind of the next proposal: a few of the design at first, then the rest of it every other time."""
-    kinds = [t.kind for t in ledger.trials.values() if not t.earlier]
+    own = [t for t in ledger.trials.values() if not t.earlier]
+    kinds = [t.kind for t in own]
     filled = sum(kind in ("told", "design") for kind in kinds)
-    first, whole = strategy.design_size(len(ledger.space.parameters), budget)
+    scrapped = any(t.valid is False for t in own)
+    first, whole = strategy.design_size(len(ledger.space.parameters), budget, scrapped=scrapped)
     if filled < first or (filled < whole and kinds[-1] not in ("design",)):
         return "design"
     if acquisition != "auto":
@@ -203,7 +205,7 @@ def choose(
 ) -> Choice:
     """Return the next row."""
     if kind == "design" or known.champion is None:
-        return Choice(_fill(known, strategy, rng), "design")
+        return Choice(_fill(known, strategy, risk, rng), "design")
     opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
     parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
     if known.validity is not None:
@@ -242,10 +244,11 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
     return usable[max(best, key=expected_best)].trial_id
 
 
-def _fill(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
+def _fill(known: Knowledge, strategy: Strategy, risk: float, rng: np.random.Generator) -> FloatArray:
     """Return the row that brings the most ground nearer to a trial, both weighed by P(valid).
 
-    The row farthest from everything tried would lie on the border of the space, where little ground is near.
+    The row farthest from everything tried would lie on the border of the space, where little ground is near. The
+    search for valid ground costs scrap, so the risk that may be run does not bound it before it is the least.
     """
     space = known.ledger.space
     ground = space.sample(strategy.uniform, rng) if space.every is None else rng.permutation(space.every)
@@ -253,7 +256,11 @@ def _fill(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> Flo
         raise SpaceError("no setting satisfies all constraints")
     if not len(known.tried):
         return ground[0]
-    U = untried(ground, known.tried)[:FILLED]
+    U = untried(ground, known.tried)
+    if risk <= strategy.least_risk and known.champion is not None:
+        safe = known.valid_probability(U) >= 1.0 - risk
+        U = U[safe] if safe.any() else U
+    U = U[:FILLED]
     nearer = cdist(ground, known.tried).min(axis=1) - cdist(U, ground)
     gain = np.maximum(nearer, 0.0) @ known.valid_probability(ground)
     return U[int(np.argmax(gain * known.valid_probability(U)))]

@@ -22,6 +22,7 @@ class Strategy:
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
             how wrong a fit may be.
         design: Share of the budget that goes to the space-filling design in two dimensions.
+        islands: The same once a trial was non-valid: valid ground may lie in islands, and more of it must be seen.
         exploring: Share of the budget in which, with three parameters or more, every third proposal looks at all draws.
         scrap_rate: Share of the trials that may be non-valid, if no scrap budget is given.
         least_risk: The smallest and largest probability of scrap that a proposal may run.
@@ -46,6 +47,7 @@ class Strategy:
     )
     restless: float = 0.5
     design: float = 0.35
+    islands: float = 0.5
     exploring: float = 0.6
     scrap_rate: float = 0.125
     least_risk: float = 0.05
@@ -58,10 +60,11 @@ class Strategy:
         """Return the log standard deviation of the lengthscales before a draw."""
         return self.restless * min(1.0, float(np.sqrt(2.0 / parameters)))
 
-    def design_size(self, parameters: int, budget: int | None) -> tuple[int, int]:
+    def design_size(self, parameters: int, budget: int | None, *, scrapped: bool = False) -> tuple[int, int]:
         """Return how many trials fill the space at first, and in all; fewer in one and in many dimensions."""
         total = ASSUMED_BUDGET if budget is None else budget
-        whole = max(3, round(self.design * min(parameters / 2.0, 2.0 / parameters) * total))
+        share = self.islands if scrapped else self.design
+        whole = max(3, round(share * min(parameters / 2.0, 2.0 / parameters) * total))
         return min(whole, 2 * parameters + 1), whole
 
     def turns(self, parameters: int, trials: int, budget: int | None) -> tuple[str, ...]:
