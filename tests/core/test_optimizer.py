@@ -262,11 +262,3 @@ def test_the_design_leaves_less_ground_far_from_a_trial_than_the_farthest_points
     while len(farthest) < len(ours):
         farthest.append(grid[int(np.argmax(distances(farthest)))].tolist())
     assert distances(ours).mean() < 0.9 * distances(farthest).mean()
-
-
-def test_with_three_parameters_all_draws_are_looked_at_early_and_not_late():
-    space = Space([Continuous(name, 0, 1) for name in "xyz"])
-    optimizer = Optimizer(space, budget=30, strategy=LIGHT)
-    kinds = [p.kind for p in run(optimizer, 30, lambda s: -((s["x"] - 0.4) ** 2))]
-    assert "ei" in kinds[:18]
-    assert set(kinds[18:]) == {"improve", "refine"}

@@ -20,7 +20,6 @@ from tuner.core.strategy import Strategy
 TRUSTED = 0.3
 _WHY = {
     "design": "Explores ground far from everything tried",
-    "ei": "Has the best prospect of beating the champion over all likely pictures of the process",
     "improve": "Has the best prospect of beating the champion in one likely picture of the process",
     "refine": "Is the setting that the model expects to be best",
 }

@@ -1,10 +1,9 @@
 """From what is known to the next setting: fits, acquisition, search.
 
-A proposal of `auto` is one of four kinds. `design`: amid ground far from everything tried, weighed by P(valid).
+A proposal of `auto` is one of three kinds. `design`: amid ground far from everything tried, weighed by P(valid).
 `improve`: the largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than
-the fitted ones. `refine`: the largest posterior mean. `ei`: the largest expected improvement over all draws, for the
-first part of a campaign with many parameters. The last three take turns and keep P(valid) above what the scrap budget
-allows.
+the fitted ones. `refine`: the largest posterior mean. The last two alternate; both keep P(valid) above what the scrap
+budget allows.
 """
 
 from dataclasses import dataclass, replace
@@ -184,7 +183,7 @@ def next_kind(ledger: Ledger, strategy: Strategy, acquisition: AcquisitionName, 
         return "design"
     if acquisition != "auto":
         return acquisition
-    return min(strategy.turns(len(ledger.space.parameters), len(kinds), budget), key=kinds.count)
+    return "improve" if kinds.count("improve") <= kinds.count("refine") else "refine"
 
 
 @dataclass(frozen=True, eq=False)

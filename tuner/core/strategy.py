@@ -23,7 +23,6 @@ class Strategy:
             how wrong a fit may be.
         design: Share of the budget that goes to the space-filling design in two dimensions.
         islands: The same once a trial was non-valid: valid ground may lie in islands, and more of it must be seen.
-        exploring: Share of the budget in which, with three parameters or more, every third proposal looks at all draws.
         scrap_rate: Share of the trials that may be non-valid, if no scrap budget is given.
         least_risk: The smallest and largest probability of scrap that a proposal may run.
         draws: Draws of the posterior that carry means and probabilities.
@@ -48,7 +47,6 @@ class Strategy:
     restless: float = 0.5
     design: float = 0.35
     islands: float = 0.5
-    exploring: float = 0.6
     scrap_rate: float = 0.125
     least_risk: float = 0.05
     most_risk: float = 0.5
@@ -66,11 +64,6 @@ class Strategy:
         share = self.islands if scrapped else self.design
         whole = max(3, round(share * min(parameters / 2.0, 2.0 / parameters) * total))
         return min(whole, 2 * parameters + 1), whole
-
-    def turns(self, parameters: int, trials: int, budget: int | None) -> tuple[str, ...]:
-        """Return the kinds of proposal that take turns after the design."""
-        early = trials < self.exploring * (ASSUMED_BUDGET if budget is None else budget)
-        return ("improve", "refine", "ei") if early and parameters > 2 else ("improve", "refine")
 
     def allowed_risk(self, scrap: int, trials: int, budget: int | None, scrap_budget: int | None) -> float:
         """Return the probability of scrap that the next trial may run: what is left of the scrap over what is left.
