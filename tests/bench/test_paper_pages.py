@@ -45,6 +45,16 @@ def test_the_command_runs_everything_and_writes_both_pages(tiny):
     assert "tuner bench paper --quick" in text
 
 
+def test_seconds_stand_beside_the_papers_with_the_ratio_of_the_models(tiny):
+    out, _ = tiny
+    _, runs = finished(TINY, FIGURES, out)
+    gpl, skewgp = judge.model_seconds(runs, "forrester")
+    row = next(line for line in (out / "paper.md").read_text().splitlines() if line.startswith("| forrester | 557 |"))
+    cells = row.strip("| ").split(" | ")
+    assert cells[1:4] == ["557", "102", "5.46"]
+    assert float(cells[6]) == pytest.approx(gpl / skewgp, rel=0.01)
+
+
 def test_both_pages_have_every_claim_with_its_measurement_and_verdict(tiny):
     out, _ = tiny
     _, runs = finished(TINY, FIGURES, out)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tuner.bench.paper.compare import LEAST_PAIRS, Duel, Runs, Verdict, duel, of, seconds_per_100, smaller, together
 from tuner.bench.paper.examples import Mixed, Section4, Step
-from tuner.bench.paper.plan import ACQUISITIONS, FUNCTIONS, MIXED_ACQUISITIONS
+from tuner.bench.paper.plan import ACQUISITIONS, AUTO, FUNCTIONS, MIXED_ACQUISITIONS
 
 # the paper's table: median seconds of 100 iterations, GPL and SkewGP
 PAPER_SECONDS = {
@@ -143,6 +143,11 @@ def rival_duel(runs: Runs, figure: int, acquisition: str, problem: str | None = 
 def mixed_duel(runs: Runs, acquisition: str) -> Duel:
     """Compare the mixed likelihood (first) with the penalty at one acquisition."""
     return duel(of(runs, 7, f"mixed-{acquisition}"), of(runs, 7, f"penalised-{acquisition}"))
+
+
+def auto_duel(runs: Runs, acquisition: str) -> Duel:
+    """Compare our default (first), which sees outcomes as the mixed likelihood does, with the penalty."""
+    return duel(of(runs, 7, AUTO.name), of(runs, 7, f"penalised-{acquisition}"))
 
 
 def _text(found: Duel, *, way: bool = False) -> str:
