@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -65,6 +64,7 @@ class LocalDaemon:
         except BaseException:  # Ctrl-C while it starts: it must not be left behind
             self.stop()
             raise
+        self.stop()
         said = self.log.read_text("utf-8", "replace").strip().splitlines()
         raise TunerError("the daemon did not start: " + (said[-1] if said else f"see {self.log}"))
 
@@ -92,7 +92,8 @@ class LocalDaemon:
         Raises:
             TunerError: It cannot.
         """
-        if shutil.disk_usage(self.state).free < LEAST_ROOM_BYTES:
+        room = os.statvfs(self.state)
+        if room.f_frsize * (room.f_bavail if os.geteuid() else room.f_bfree) < LEAST_ROOM_BYTES:
             raise TunerError(f"{self.state}: the disk is full, so that the daemon cannot go on")
 
     def stop(self) -> None:

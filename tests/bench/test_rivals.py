@@ -1,6 +1,7 @@
 """Which rivals take part, and what is said of them; stand-ins take the place of their packages."""
 
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -141,6 +142,11 @@ def test_without_optunas_sampler_its_own_sentence_names_the_package(monkeypatch)
     monkeypatch.setitem(sys.modules, "optuna_dashboard", None)
     with pytest.raises(MissingPeerError, match="needs optuna-dashboard with BoTorch, which cannot be imported"):
         get_rival("optuna").require()
+
+
+def test_a_worker_process_can_say_that_a_rival_is_not_installed():
+    error = MissingPeerError("BoTorch", "botorch", ImportError("no torch"))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own bytes
 
 
 def test_all_rivals_are_shown_the_same_duels_in_each_turn():

@@ -234,17 +234,33 @@ def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
     assert risks[0] < risks[1]
 
 
-@pytest.mark.parametrize("acquisition", ["auto", "ucb", "thompson", "eiig", "ei", "hb-ei"])
-def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition):
-    optimizer = Optimizer(LINE, acquisition=acquisition, budget=60, scrap_budget=0, strategy=LIGHT)
+@pytest.mark.parametrize("acquisition", ACQUISITIONS)
+@pytest.mark.parametrize("best", [0.42, 0.7], ids=["inside", "beyond"])
+def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition, best):
+    optimizer = Optimizer(LINE, acquisition=acquisition, budget=60, scrap_budget=0)
     for x in np.linspace(0.05, 0.95, 10):
         number = optimizer.add({"x": float(x)})
         optimizer.tell_outcome(number, x < 0.5)
         if 0.05 < x < 0.5:
             optimizer.tell_judgment(number, number - 1)  # the further to the right, the better
-    proposals = run(optimizer, 8, lambda s: s["x"], lambda s: s["x"] < 0.5)
+    proposals = run(optimizer, 8, lambda s: -abs(s["x"] - best), lambda s: s["x"] < 0.5)
     assert {p.kind for p in proposals} > {"design"}
     assert min(p.valid for p in proposals) > 0.8
+
+
+def test_an_excluded_trial_that_made_no_part_asks_for_no_more_design():
+    space = Space([Continuous("x", 0, 1), Continuous("y", 0, 1)])
+    kinds = []
+    for excluded in (True, False):
+        optimizer = Optimizer(space, budget=50, strategy=LIGHT)
+        run(optimizer, 36, quality)  # the design is done
+        scrap = optimizer.ask().trial_id
+        optimizer.tell_outcome(scrap, False)
+        if excluded:
+            optimizer.exclude(scrap)
+        kinds.append({p.kind for p in run(optimizer, 4, quality)})
+    assert "design" not in kinds[0]
+    assert "design" in kinds[1]
 
 
 def test_the_design_leaves_less_ground_far_from_a_trial_than_the_farthest_points_do():

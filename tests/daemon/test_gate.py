@@ -170,6 +170,13 @@ def test_interlocks_and_health_forbid_sending():
         assert not machine.sent
 
 
+def test_a_busy_machine_may_go_on_but_not_with_an_open_interlock():
+    for ok in (True, False):
+        for interlocks, said in (({"air": True}, None), ({"guard": False}, "interlocks do not hold: guard")):
+            machine = Recorder(health=Health(ok=ok, interlocks=interlocks))
+            assert asyncio.run(Gate(machine, machine.wait, lambda text, done: None).interlocked()) == said
+
+
 def test_a_dry_run_checks_everything_and_sends_nothing():
     machine = Recorder()
     assert send(machine, {**HOME, "x": 6.0}, dry_run=True).text == "dry run: nothing was sent"

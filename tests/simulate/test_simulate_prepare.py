@@ -74,6 +74,17 @@ def test_the_truth_knows_whether_a_campaign_can_reach_the_known_optimum(tmp_path
     assert Truth.of(Terms.of(campaign)).reachable(campaign_space(campaign)) is reachable
 
 
+def test_any_of_several_known_optima_will_do(tmp_path):
+    side = '[[campaign.parameter]]\nkind = "continuous"\nname = "{}"\nlow = {}\nhigh = {}\nstart = 5.0\n'
+    head = MIXED.split("[[campaign.parameter]]")[0].replace("press_mixed", "branin").replace("constraints", "# ")
+    found = []
+    for low, high in ((0, 10), (4, 9)):  # Branin's are at -3.14, 3.14 and 9.42
+        text = head + side.format("x", float(low), float(high)) + side.format("y", 0.0, 15.0)
+        campaign = chosen_campaign(file_of(tmp_path, text))
+        found.append(Truth.of(Terms.of(campaign)).reachable(campaign_space(campaign)))
+    assert found == [True, False]
+
+
 def test_a_simulation_that_cannot_reach_the_known_optimum_says_so(tmp_path):
     said = {}
     for limit in ("1.2", "0.7"):

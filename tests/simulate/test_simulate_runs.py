@@ -150,6 +150,10 @@ def test_the_results_of_before_stay_until_there_are_new_ones(tmp_path):
         check_output(file)
     assert old.read_text() == "old"
     assert not new.exists()
+    link = tmp_path / "link.csv"
+    link.symlink_to(new)
+    check_output(link)
+    assert link.is_symlink()
 
 
 def test_a_full_disk_costs_the_file_and_not_the_summary(tmp_path):
@@ -209,6 +213,8 @@ def test_without_pyarrow_parquet_is_refused_with_the_extra_to_install(tmp_path, 
         (("--out", "/proc/runs.csv"), 2, "/proc/runs.csv cannot be written"),
         (("--speed", "0"), 2, "--speed"),
         (("--speed", "nan"), 2, "--speed"),
+        (("--speed", "inf"), 2, "--speed"),
+        (("--judge", "x" * 300), 2, "there is no judge"),
         (("--speed", "1e-320"), 2, "--speed"),
         (("--campaign", "sesana"), 78, 'did you mean "sasena"'),
         (("--in-process", "--state", "x"), 2, "has none"),

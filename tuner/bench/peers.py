@@ -19,6 +19,11 @@ class MissingPeerError(TunerError):
             "the CPU build of torch first (plain torch may bring gigabytes for graphics cards), then "
             '`pip install "process-tuner[peers]"`'
         )
+        self._made_of = (rival, package, cause)
+
+    def __reduce__(self) -> tuple[type["MissingPeerError"], tuple[str, str, ImportError]]:
+        """Cross from a worker process to the one that asks."""
+        return MissingPeerError, self._made_of
 
 
 class Propose(Protocol):

@@ -177,7 +177,7 @@ def next_kind(ledger: Ledger, strategy: Strategy, acquisition: AcquisitionName, 
     own = [t for t in ledger.trials.values() if not t.earlier]
     kinds = [t.kind for t in own]
     filled = sum(kind in ("told", "design") for kind in kinds)
-    scrapped = any(t.valid is False for t in own)
+    scrapped = any(t.valid is False and not t.excluded for t in own)
     first, whole = strategy.design_size(len(ledger.space.parameters), budget, scrapped=scrapped)
     if filled < first or (filled < whole and kinds[-1] not in ("design",)):
         return "design"
@@ -207,15 +207,16 @@ def choose(
         return Choice(_fill(known, strategy, risk, rng), "design")
     opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
     parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
-    if known.validity is not None:
-        parts.append(Threshold(known.validity, 1.0 - risk))
+    floor = None if known.validity is None else Threshold(known.validity, 1.0 - risk)
+    if floor is not None:
+        parts.append(floor)
     lengthscales = known.model.hyper.kernel.lengthscales
     pending = known.ledger.rows(known.ledger.pending)
     if len(pending):
         parts.append(Apart(pending, REACH * lengthscales))
     around, counts = centres(known, strategy)
     U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng)
-    row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried)
+    row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried, floor)
     return Choice(row, kind, opponent)
 
 

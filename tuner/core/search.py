@@ -15,6 +15,7 @@ SCREENED = 100
 CLIMBS = 4
 CLIMB_ITERATIONS = 40
 NEIGHBOUR_ROUNDS = 20
+FLOOR_COST = -1.0
 
 
 def candidates(
@@ -46,9 +47,17 @@ def candidates(
     return rows[space.feasible(rows)]
 
 
-def maximise(acquisition: Acquisition, space: Space, U: FloatArray, tried: FloatArray) -> tuple[FloatArray, float]:
-    """Return the best row found and its value; never one of `tried` while another is known."""
+def maximise(
+    acquisition: Acquisition, space: Space, U: FloatArray, tried: FloatArray, floor: Acquisition | None = None
+) -> tuple[FloatArray, float]:
+    """Return the best row found and its value; never one of `tried` while another is known.
+
+    While one is known where `floor`, a part of the acquisition, costs little, none where it costs more: there the
+    rest may be so much less that the sum would not say so.
+    """
     U = untried(U, tried)
+    firm = np.zeros(0, dtype=bool) if floor is None else floor.values(U) >= FLOOR_COST
+    U = U[firm] if firm.any() else U
     if len(U) > SCREENED:
         U = U[np.argsort(-_finite(screened(acquisition, U)), kind="stable")[:SCREENED]]
     values = _finite(acquisition.values(U))
@@ -56,6 +65,8 @@ def maximise(acquisition: Acquisition, space: Space, U: FloatArray, tried: Float
     best, best_value = U[order[0]], float(values[order[0]])
     for start in _apart(U[order[:50]], CLIMBS):
         row, value = _climb(acquisition, space, start)
+        if firm.any() and floor is not None and floor.values(row[None])[0] < FLOOR_COST:
+            continue
         if value > best_value and not _repeats(row[None], tried)[0]:
             best, best_value = row, value
     return best, best_value

@@ -87,12 +87,19 @@ class Gate:
         problem = read_back_problem(terms, have)
         return problem or listed(differences(terms, setting, have)) or None
 
+    async def interlocked(self) -> str | None:
+        """Which interlocks forbid to go on, or None; a machine that is busy may go on.
+
+        Raises:
+            AdapterError: The machine does not say.
+        """
+        return _open_ones(await self._link.health())
+
     async def _not_ready(self) -> str | None:
         health = await self._link.health()
         if not health.ok:
             return f"the machine is not ready: {health.text or 'no reason given'}"
-        open_ones = sorted(name for name, holds in health.interlocks.items() if holds is not True)
-        return f"interlocks do not hold: {listed(open_ones)}" if open_ones else None
+        return _open_ones(health)
 
     async def _go(self, terms: Terms, have: SettingMap, target: SettingMap, moves: list[Move], *, home: bool) -> Answer:
         before = have
@@ -134,6 +141,11 @@ class Gate:
         if not same:
             return Answer("unverified", f"{error}; the machine has changed", _plain(have))
         return Answer("failed" if error.retry else "refused", str(error), _plain(have))
+
+
+def _open_ones(health: Health) -> str | None:
+    found = sorted(name for name, holds in health.interlocks.items() if holds is not True)
+    return f"interlocks do not hold: {listed(found)}" if found else None
 
 
 def _plain(have: Mapping[str, object]) -> SettingMap | None:

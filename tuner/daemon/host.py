@@ -10,6 +10,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
@@ -22,6 +23,7 @@ from tuner.threads import one_blas_thread
 MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
 
 CLOSING_S = 5.0  # how long an adapter may take to let go of its machine when the daemon is gone
+LOOK_S = 0.02
 
 _PR_SET_PDEATHSIG = 1  # Linux's prctl
 
@@ -77,8 +79,9 @@ class _Lifeline(threading.Thread):
         poll = select.poll()
         poll.register(self._descriptor, select.POLLRDHUP)
         poll.poll()
-        if not self.in_call:
-            threading.Event().wait(CLOSING_S)
+        end = time.monotonic() + CLOSING_S
+        while not self.in_call and time.monotonic() < end:  # a call that was read before the end may begin yet
+            time.sleep(LOOK_S)
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -265,6 +265,9 @@ class Work:
                     if answer.result != "applied":
                         text = f"setting {answer.result}: {answer.text}"
                         break
+                elif attempt and (forbidden := await self._gate().interlocked()) is not None:
+                    text = f"no part was made: {forbidden}"
+                    break
                 # one that has it still may be making the part, and is not ready for a setting then
                 return await self.machine.run_trial(tag)
             except AdapterError as error:

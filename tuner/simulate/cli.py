@@ -37,9 +37,9 @@ def _seeds(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]
 
 
 def _speed(_: click.Context, __: click.Parameter, value: float) -> float:
-    """Refuse what no range excludes: NaN."""
-    if math.isnan(value):
-        raise click.BadParameter("nan is no number to divide by")
+    """Refuse what no range excludes: NaN and infinity."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number to divide by")
     return value
 
 

@@ -4,6 +4,7 @@ import copy
 import importlib.util
 import inspect
 import json
+import os
 import re
 import shlex
 import shutil
@@ -84,7 +85,7 @@ def make_judge(spec: str, seed: int) -> Answerer:
         raise JudgeError(f"the judge {shown(spec)} cannot be: {error}") from None
     if command and shutil.which(command[0]) is not None:
         return _Program(spec, command, seed)
-    if command and Path(command[0]).is_file():
+    if command and os.path.isfile(command[0]):  # noqa: PTH113 - Path fails where a name is too long to be one
         how = "FILE.py:FUNCTION names a function of it" if command[0].endswith(".py") else "see chmod +x"
         raise JudgeError(f"the judge {shown(spec)}: {command[0]} is not executable; {how}")
     hint = nearest(name, _BY_COST)

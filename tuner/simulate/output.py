@@ -40,7 +40,7 @@ def check_output(path: Path) -> None:
             raise OutputError(
                 'Parquet needs pyarrow: pip install "process-tuner[parquet]", or write .csv or .json'
             ) from None
-    there = path.exists()
+    there = path.exists() or path.is_symlink()
     try:
         path.open("ab").close()  # what is there stays as it is until the runs are done
         if not there:

@@ -49,20 +49,30 @@ class Truth:
     @property
     def optimum(self) -> dict[str, float | int | str]:
         """Where the least cost is, not counting the campaign's own limits; for a choice the nearest one."""
-        return {p.name: self._value(place, p) for place, p in enumerate(self.parameters)}
+        return self._optima[0]
+
+    @property
+    def _optima(self) -> list[dict[str, float | int | str]]:
+        return [
+            {p.name: self._value(minimiser[place], place, p) for place, p in enumerate(self.parameters)}
+            for minimiser in self.problem.minimisers
+        ]
 
     def reachable(self, space: Space) -> bool:
-        """Whether the campaign's limits, steps, choices and constraints let the known optimum be set."""
+        """Whether the campaign's limits, steps, choices and constraints let a known optimum be set."""
+        return any(self._can_be_set(optimum, space) for optimum in self._optima)
+
+    def _can_be_set(self, optimum: Setting, space: Space) -> bool:
         try:
-            space.checked(self.optimum)
+            space.checked(optimum)
         except SpaceError:
             return False
         # of a choice it was the nearest one
-        point = np.array([[self._number(place, self.optimum) for place in range(len(self.parameters))]])
+        point = np.array([[self._number(place, optimum) for place in range(len(self.parameters))]])
         return math.isclose(float(self.problem.evaluate(point)[0]), self.problem.minimum, rel_tol=1e-6, abs_tol=1e-6)
 
-    def _value(self, place: int, parameter: Parameter) -> float | int | str:
-        number = float(self.problem.minimisers[0][place])
+    def _value(self, number: float, place: int, parameter: Parameter) -> float | int | str:
+        number = float(number)
         if not isinstance(parameter, Choice):
             return number
         low, high = map(float, self.problem.bounds[place])
