@@ -87,10 +87,30 @@ async def test_r_makes_a_part_again_after_the_choice_which(running, size):
     assert (wanted.actor, wanted.body["trial"]) == ("anna", duel.left.number)
 
 
+async def model_proposal(hands):
+    """Approve and answer until the model's own proposal waits: the first one is where the machine is already."""
+
+    def waiting():
+        trial = hands.view and hands.view.trial
+        return trial if trial and trial.stage == "proposed" else None
+
+    while not (waiting() and waiting().source != "start"):
+        if waiting():
+            await hands.press("a")
+            await hands.dialog("Send this setting")
+            await hands.press("a")
+            await hands.said("approved")
+        if hands.view and hands.view.duel:
+            await hands.press("1")
+        await hands.pilot.pause()
+        await asyncio.sleep(0.01)
+    return waiting()
+
+
 async def test_a_sends_the_setting_only_after_its_way_was_shown(running, size):
     async with console(running, "oven", size) as hands:
-        await hands.until(lambda: hands.view and hands.view.trial and hands.view.trial.stage == "proposed")
-        tag, number = hands.view.trial.tag, hands.view.trial.number
+        trial = await model_proposal(hands)
+        tag, number = trial.tag, trial.number
         await hands.press("a")
         await hands.dialog("Send this setting to the machine?")
         await hands.dialog("The machine would go this way:")
@@ -105,22 +125,7 @@ async def test_a_sends_the_setting_only_after_its_way_was_shown(running, size):
 
 async def test_n_rejects_a_setting_with_a_reason(running, size):
     async with console(running, "oven", size) as hands:
-
-        def model_proposal():
-            trial = hands.view and hands.view.trial
-            return trial if trial and trial.stage == "proposed" and trial.source != "start" else None
-
-        while not model_proposal():
-            if hands.view and hands.view.trial and hands.view.trial.stage == "proposed":
-                await hands.press("a")
-                await hands.dialog("Send this setting")
-                await hands.press("a")
-                await hands.said("approved")
-            if hands.view and hands.view.duel:
-                await hands.press("1")
-            await hands.pilot.pause()
-            await asyncio.sleep(0.01)
-        trial = model_proposal()
+        trial = await model_proposal(hands)
         await hands.press("n")
         await hands.dialog("Why not this setting?")
         await hands.type("nozzle too hot")

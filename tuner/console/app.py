@@ -139,7 +139,7 @@ class ConsoleApp(BaseApp):
             plan = await self.session.client.plan(view.name)
         except TunerError as error:
             return f"{text}\n{error}"
-        if not plan.texts:  # no step is known, for example before the machine was read for the first time
+        if not plan.texts:  # the machine has this setting already
             return text
         return "\n".join(
             [text, words("ask.plan"), *plan.texts, words("ask.plan_s", seconds=words.number(plan.seconds))]
