@@ -29,6 +29,7 @@ from tuner.core.expression import Constraint, ExpressionError, parse_constraint
 from tuner.plugins import AdapterNotFoundError, load_adapter
 from tuner.text import shown
 
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?", re.ASCII)  # without a time zone: the campaign has one
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
@@ -53,6 +54,11 @@ def _timezone(name: str) -> str:
     return name
 
 
+def _time(value: object) -> object:
+    """A time of day, also as JSON has it: a strict model takes its text only where no validator came before."""
+    return time.fromisoformat(value) if isinstance(value, str) and _TIME.fullmatch(value) else value
+
+
 class Window(Section):
     """A time of day, from start to end, over midnight if start is later than end."""
 
@@ -62,6 +68,8 @@ class Window(Section):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: object) -> object:
+        if isinstance(value, Mapping):
+            return {name: _time(moment) for name, moment in value.items()}
         if not isinstance(value, str):
             return value
         match = _WINDOW.fullmatch(value)
