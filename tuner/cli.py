@@ -24,7 +24,7 @@ COMMANDS = {
     "demo": ("tuner.demo:demo", "Watch a simulated machine being tuned."),
     "doctor": ("tuner.commands.doctor:doctor", "Check that all is there that the daemon needs."),
     "handover": ("tuner.console.cli:handover", "Print the shift handover."),
-    "journal": ("tuner.journal.cli:journal", "Look at the journal, check it, copy it."),
+    "journal": ("tuner.commands.journal:journal", "Look at the journal, check it, copy it."),
     "keys": ("tuner.commands.keys:keys", "Make, list and revoke keys of clients on the network."),
     "replay": ("tuner.replay:replay", "Compute every proposal of a journal again and compare."),
     "report": ("tuner.report.cli:report", "Write the page about a campaign."),

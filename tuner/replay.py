@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tuner.campaign.events import ProposalMade
-from tuner.campaign.evolve import evolve, fold, parsed
+from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.compute.backend import Job
@@ -39,23 +39,29 @@ class Made:
     payload: dict[str, Any]
 
 
-def proposals(store: Store, campaign: str | None) -> Iterator[Made]:
-    """Every proposal that was computed, in the order of the journal."""
+def proposals(store: Store, campaign: str | None, faults: dict[str, str]) -> Iterator[Made]:
+    """Every proposal that was computed, in their order; `faults` gets the campaigns that cannot be read, and why."""
     states: dict[str, State] = {}
     for row in store.rows(campaign=campaign):
-        one = parsed(row.seq, row.at, row.actor, row.body)
         state = states.get(row.campaign)
+        if row.campaign in faults:
+            continue
+        try:
+            one = parsed(row.seq, row.at, row.actor, row.body)
+            states[row.campaign] = evolve(row.campaign, state, one)
+        except HistoryError as error:
+            faults[row.campaign] = str(error)
+            continue
         if isinstance(one.event, ProposalMade) and one.event.source in TASKS and state is not None:
             yield Made(row.campaign, row.seq, one.event, model_input(state))
-        states[row.campaign] = evolve(row.campaign, state, one)
 
 
-def wrong_snapshots(store: Store, campaign: str | None) -> list[str]:
+def wrong_snapshots(store: Store, campaign: str | None, faults: Mapping[str, str]) -> list[str]:
     """Campaigns whose kept state is not what their events give."""
     wrong = []
     for row in store.campaigns():
         kept, seq = kept_state(store, row.name) if campaign in (None, row.name) else (None, 0)
-        if kept is None:
+        if kept is None or row.name in faults:
             continue
         rows = (one for one in store.rows(campaign=row.name) if one.seq <= seq)
         state = fold(row.name, (parsed(one.seq, one.at, one.actor, one.body) for one in rows))
@@ -97,11 +103,14 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
     one_blas_thread()
     directory = places(Daemon(state_directory=state), os.environ, Path.home()).state_directory
     with Store.open_reading(directory / FILE_NAME) as store:
-        snapshots = wrong_snapshots(store, campaign)
+        faults: dict[str, str] = {}
+        total = sum(1 for _ in proposals(store, campaign, faults))
+        snapshots = wrong_snapshots(store, campaign, faults)
         if snapshots:
             raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
-        wrong, count, engines = asyncio.run(_replay(store, campaign, workers))
-    if not count:
+        wrong, count, engines = asyncio.run(_replay(store, campaign, workers, total))
+    unread = [f"campaign {name}: {why}" for name, why in faults.items()]
+    if not count and not unread:
         raise TunerError(
             "the journal has no proposals to replay" + (f" in the campaign {campaign}" if campaign else "")
         )
@@ -110,12 +119,15 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
         lines = [
             f"event {made.seq}, {made.campaign} trial {made.event.trial}: {', '.join(names)}" for made, names in wrong
         ]
-        raise TunerError(f"{len(wrong)} of {count} proposals differ (made by {made_by}):\n" + "\n".join(lines[:20]))
+        lines = [*unread, *lines[:20]]
+        raise TunerError(f"{len(wrong)} of {count} proposals differ (made by {made_by}):\n" + "\n".join(lines))
+    if unread:
+        raise TunerError(f"{counted(count, 'proposal')} identical, but not all can be read:\n" + "\n".join(unread))
     click.echo(f"{counted(count, 'proposal')} recomputed, every one identical (made by {made_by})")
 
 
 async def _replay(
-    store: Store, campaign: str | None, workers: int
+    store: Store, campaign: str | None, workers: int, total: int
 ) -> tuple[list[tuple[Made, list[str]]], int, set[str]]:
     columns = (TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     wrong: list[tuple[Made, list[str]]] = []
@@ -130,11 +142,10 @@ async def _replay(
             wrong.append((made, found))
         bar.advance(task)
 
-    total = sum(1 for _ in proposals(store, campaign))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("replay", total=total)
         async with Pool(workers, cache_count=1) as pool:
-            for made in proposals(store, campaign):
+            for made in proposals(store, campaign, {}):
                 count += 1
                 engines.add(made.event.engine or "an unknown version")
                 waiting.append((made, pool.submit(TASKS[made.event.source], made.payload)))

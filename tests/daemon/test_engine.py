@@ -8,11 +8,13 @@ import pytest
 
 from tests.campaign.making import ANNA, ENGINEER, terms
 from tuner.campaign import commands as c
+from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
-from tuner.daemon.archive import Archive, kept_state, load_index, load_state
+from tuner.daemon.archive import Archive, kept_state, load_index, load_state, save_index
 from tuner.daemon.engine import Engine, RequestKey
 from tuner.daemon.schedule import BACKUPS_KEPT, Calendar
+from tuner.journal import NewRow
 from tuner.journal.store import Store
 
 
@@ -81,13 +83,87 @@ async def test_nothing_is_published_or_begun_before_it_is_stored_and_all_of_it_a
 async def test_equal_requests_in_one_batch_are_done_once(tmp_path):
     async with desk(tmp_path) as made:
         await make(made.engine, "press")
-        key = RequestKey("one-request", "digest")
+        key = RequestKey("desk", "one-request", "digest")
         asks = [made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=key) for _ in range(5)]
-        other = made.engine.post("press", c.ChangeLot(lot="L2"), ANNA, request=RequestKey("one-request", "other"))
+        other = made.engine.post(
+            "press", c.ChangeLot(lot="L2"), ANNA, request=RequestKey("desk", "one-request", "other")
+        )
         *same, reused = await asyncio.gather(*asks, other)
         assert len(set(same)) == 1
         assert reused.code == "id_reused"
         assert made.engine.states["press"].count == 2
+
+
+@pytest.mark.asyncio
+async def test_an_id_belongs_to_its_key_and_says_nothing_to_another(tmp_path):
+    """Also a refused request, and also in one batch."""
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        other, ours = RequestKey("op2", "one-request", "theirs"), RequestKey("op1", "one-request", "ours")
+        asks = [
+            made.engine.post("press", c.Resume(), ANNA, request=other),
+            made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=ours),
+        ]
+        refused, done = await asyncio.gather(*asks)
+        assert (refused.code, done.status) == ("illegal_state", "done")
+        assert await made.engine.post("press", c.Resume(), ANNA, request=other) == refused
+        assert await made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=ours) == done
+        third = RequestKey("op3", "one-request", "ours")
+        assert (await made.engine.post("press", c.ChangeLot(lot="L3"), ANNA, request=third)).n == done.n + 1
+        reused = RequestKey("op1", "one-request", "other")
+        assert (await made.engine.post("press", c.ChangeLot(lot="L4"), ANNA, request=reused)).code == "id_reused"
+        assert made.engine.states["press"].lot == "L3"
+
+
+@pytest.mark.asyncio
+async def test_a_campaign_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path):
+    async with desk(tmp_path) as made:
+        for name in ("good", "bad"):
+            await make(made.engine, name)
+    with Store.open(tmp_path / "journal.sqlite") as store:
+        store.append([NewRow("bad", "2026-03-02T09:00:00.000000Z", "melted", '{"type":"melted"}', "eve")])
+    async with desk(tmp_path) as made:
+        assert set(made.engine.states) == {"good"}
+        assert list(made.engine.set_aside) == ["bad"]
+        assert "event 3 cannot be read" in made.engine.set_aside["bad"]
+        refused = await made.engine.post("bad", c.Start(), ANNA, request=RequestKey("desk", "start-it", "d"))
+        assert (refused.status, refused.code) == ("refused", "unreadable")
+        assert "the campaign bad is set aside: event 3 cannot be read" in refused.text
+        with pytest.raises(Refusal, match="the campaign bad is set aside"):
+            await made.engine.find("bad")
+        problems = await made.engine.configure([("bad", terms()), ("good", terms(trials=11)), ("new", terms())])
+        assert [problem[:30] for problem in problems] == ["the campaign bad is set aside:"]
+        assert (await made.engine.post("good", c.Start())).status == "done"
+        assert made.engine.states["good"].terms.budget.trials == 11
+
+
+@pytest.mark.asyncio
+async def test_a_campaign_that_is_over_and_cannot_be_read_is_set_aside_when_it_is_asked_for(tmp_path):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "old")
+        await made.engine.post("old", c.Start())
+        await made.engine.post("old", c.Stop())
+    with Store.open(tmp_path / "journal.sqlite") as store:
+        store.append([NewRow("old", "2026-03-02T09:00:00.000000Z", "melted", '{"type":"melted"}', "eve")])
+        save_index(store, {"old": store.head[0]})
+    async with desk(tmp_path) as made:
+        assert (made.engine.over(), made.engine.set_aside) == (1, {})
+        assert (await made.engine.post("old", c.Start())).code == "unreadable"
+        assert made.engine.over() == 0
+        with pytest.raises(Refusal, match="event 7 cannot be read: no event 'melted' is known"):
+            await made.engine.find("old")
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_acknowledged_when_the_journal_was_removed(tmp_path):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        (tmp_path / "journal.sqlite").unlink()
+        key = RequestKey("desk", "a-request", "d")
+        answer = await made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=key)
+        assert (answer.status, answer.code) == ("failed", "journal_lost")
+        assert "journal.sqlite was removed" in answer.text
+        assert made.published == ["press 1 campaign_created"]
 
 
 @pytest.mark.asyncio
@@ -100,7 +176,8 @@ async def test_a_full_disk_changes_nothing_and_what_the_machine_said_is_kept(tmp
         long = c.Stop(reason="x" * 400)
         told = asyncio.create_task(made.engine.post("press", c.Fault(text="y" * 20_000)))
         refused = [
-            await made.engine.post("press", long, ANNA, request=RequestKey(f"request-{n}", "d")) for n in range(200)
+            await made.engine.post("press", long, ANNA, request=RequestKey("desk", f"request-{n}", "d"))
+            for n in range(200)
         ]
         full = [result for result in refused if result.code == "disk_full"]
         assert full
@@ -128,7 +205,7 @@ async def test_campaigns_that_are_over_are_not_read_at_the_start_but_found_when_
         await made.engine.close()
     async with desk(tmp_path) as made:
         assert set(made.engine.states) == {"new"}
-        assert made.engine.names() == ["new", "old"]
+        assert made.engine.over() == 1
         assert await made.engine.find("old") == old
         assert await made.engine.find("nobody") is None
         assert (await made.engine.post("old", c.Start())).status == "done"
@@ -197,6 +274,17 @@ class TestCalendar:
             assert left == made_of[2:]
             with Store.open_reading(left[-1]) as copy:
                 assert copy.verify().ok
+
+    @pytest.mark.asyncio
+    async def test_a_clock_that_jumps_by_eight_days_makes_no_retry_a_new_request(self, tmp_path):
+        async with desk(tmp_path) as made:
+            await make(made.engine, "press")
+            key = RequestKey("desk", "one-request", "digest")
+            first = await made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=key)
+            made.clock.now += timedelta(days=8)
+            await Calendar(made.engine.post, made.archive, made.clock, tmp_path / "backups")._forget_replies()
+            assert await made.engine.post("press", c.ChangeLot(lot="L1"), ANNA, request=key) == first
+            assert made.engine.states["press"].count == first.n
 
     @pytest.mark.asyncio
     async def test_a_question_that_waits_for_its_window_is_asked_by_the_wall_clock(self, tmp_path):

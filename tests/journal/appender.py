@@ -39,7 +39,7 @@ def full(store: Store) -> None:
         except DiskFullError as error:
             failures += 1
             tell(failure=str(error), cause=error.__cause__.sqlite_errorname, head=store.head)  # type: ignore[union-attr]
-            assert store.reply(f"request {number}") is None
+            assert store.reply("desk", f"request {number}") is None
             assert [row.seq for row in store.rows()] == list(range(1, store.head[0] + 1))
             if failures == 3:
                 break

@@ -19,8 +19,8 @@ def events(count: int, campaign: str = "kiln") -> list[NewRow]:
     return [event(number, campaign) for number in range(count)]
 
 
-def answer(request_id: str, at: str = AT) -> Reply:
-    return Reply(request_id, "digest", '{"status":"done"}', at)
+def answer(request_id: str, owner: str = "desk") -> Reply:
+    return Reply(owner, request_id, "digest", '{"status":"done"}', AT)
 
 
 @contextmanager

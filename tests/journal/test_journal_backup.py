@@ -45,7 +45,7 @@ def test_a_backup_is_the_journal_of_that_moment(path, tmp_path):
     with Store.open_reading(target) as copied:
         assert copied.verify().ok
         assert copied.head == head
-        assert copied.reply("one") == answer("one")
+        assert copied.reply("desk", "one") == answer("one")
         assert copied.snapshot("kiln").seq == 40
 
 
@@ -87,7 +87,7 @@ def test_a_restored_backup_is_a_journal_that_goes_on(copy, tmp_path):
     with Store.open(journal) as store:
         assert store.append([event(51)])[0].seq == 51
         assert store.verify().ok
-        assert store.reply("one")
+        assert store.reply("desk", "one")
 
 
 def test_a_lost_journal_is_replaced_by_its_backup(path, copy):

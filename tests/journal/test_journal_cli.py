@@ -8,16 +8,19 @@ from io import StringIO
 import pytest
 from click.testing import CliRunner
 
-from tests.journal.making import AT, event, tampering
-from tuner.cli import COMMANDS, cli
-from tuner.journal import NewRow, Store
+from tests.campaign.making import terms
+from tests.journal.making import AT, tampering
+from tuner.campaign.events import CampaignCreated, LotChanged
+from tuner.cli import cli
+from tuner.journal import NewRow, Store, canonical
 
 UMLAUT = "J\N{LATIN SMALL LETTER O WITH DIAERESIS}rg"
 
 
-@pytest.fixture(autouse=True)
-def known(monkeypatch):
-    monkeypatch.setitem(COMMANDS, "journal", ("tuner.journal.cli:journal", "Look at the journal, check it, copy it."))
+def real(number: int, campaign: str = "kiln") -> NewRow:
+    """An event that a campaign can have: the first two begin two campaigns."""
+    made = CampaignCreated(terms=terms()) if number < 2 else LotChanged(lot=str(number))
+    return NewRow(campaign, AT, made.type, canonical(made.model_dump(mode="json")), "ada")
 
 
 @pytest.fixture
@@ -26,8 +29,8 @@ def state(tmp_path, monkeypatch):
     monkeypatch.delenv("STATE_DIRECTORY", raising=False)
     state = tmp_path / "tuner"
     with Store.open(state / "journal.sqlite") as store:
-        store.append([event(number, ("kiln", "press")[number % 2]) for number in range(9)])
-        store.append([NewRow("kiln", AT, "judged", '{"note":"a, \\"b\\""}', UMLAUT)])
+        store.append([real(number, ("kiln", "press")[number % 2]) for number in range(9)])
+        store.append([NewRow("kiln", AT, "lot_changed", '{"lot":"a, \\"b\\"","type":"lot_changed"}', UMLAUT)])
     return state
 
 
@@ -52,6 +55,16 @@ def test_verify_ends_with_1_and_names_the_first_bad_event(state):
     assert "5 events before that follow each other" in result.stderr
 
 
+def test_verify_reads_every_campaign_and_names_event_and_campaign_that_it_cannot_read(state):
+    with Store.open(state / "journal.sqlite") as store:
+        store.append([NewRow("kiln", AT, "judged", '{"type":"judged"}', "ada"), real(5, "press"), real(0, "press")])
+    result = run("verify")
+    assert result.exit_code == 1
+    assert "13 events follow each other, but 2 campaigns cannot be read" in result.stderr
+    assert "campaign kiln: event 11 cannot be read: no event 'judged' is known" in result.stderr
+    assert "campaign press: event 13: the campaign press was created before" in result.stderr
+
+
 def test_verify_compares_with_a_head_written_down(state):
     result = run("verify", "--expect-head", "a" * 64)
     assert result.exit_code == 1
@@ -61,7 +74,7 @@ def test_verify_compares_with_a_head_written_down(state):
 
 def test_everything_works_while_a_daemon_holds_the_journal(state, tmp_path):
     with Store.open(state / "journal.sqlite") as store:
-        store.append([event(11)])
+        store.append([real(11)])
         assert "ok: 11 events" in run("verify").stdout
         assert run("show").exit_code == 0
         assert run("export", tmp_path / "out").exit_code == 0
@@ -75,7 +88,8 @@ def test_show_is_a_table_of_the_newest_events_oldest_first(state):
     lines = run("show", "--limit", 3).stdout.splitlines()
     assert lines[0].split() == ["time", "(UTC)", "event", "campaign", "type", "actor", "body"]
     assert [line.split()[2] for line in lines[1:]] == ["8", "9", "10"]
-    assert lines[3].rstrip() == f'2026-03-01 08:00:00     10  kiln      judged    {UMLAUT}   {{"note":"a, \\"b\\""}}'
+    assert lines[3].split()[3:6] == ["kiln", "lot_changed", UMLAUT]
+    assert lines[3].rstrip().endswith('{"lot":"a, \\"b\\"","type":"lot_changed"}')
 
 
 def test_show_takes_a_campaign_and_a_number(state):
@@ -86,7 +100,7 @@ def test_show_takes_a_campaign_and_a_number(state):
 def test_show_gives_json_lines(state):
     lines = [json.loads(line) for line in run("show", "--json", "--after", 8).stdout.splitlines()]
     assert [line["seq"] for line in lines] == [9, 10]
-    assert lines[1]["body"] == {"note": 'a, "b"'}
+    assert lines[1]["body"] == {"lot": 'a, "b"', "type": "lot_changed"}
     assert lines[1]["actor"] == UMLAUT
     assert set(lines[0]) == {"seq", "campaign", "at", "type", "body", "actor", "hash"}
 
@@ -122,7 +136,7 @@ def test_exported_csv_gives_every_column_back(state):
     header, *lines = csv.reader(StringIO(result.stdout_bytes.decode()))
     assert header == ["seq", "campaign", "at", "type", "body", "actor", "hash"]
     assert [line[0] for line in lines] == ["9", "10"]
-    assert lines[1][4:6] == ['{"note":"a, \\"b\\""}', UMLAUT]
+    assert lines[1][4:6] == ['{"lot":"a, \\"b\\"","type":"lot_changed"}', UMLAUT]
 
 
 def test_a_backup_is_restored_into_another_state_directory(state, tmp_path):

@@ -43,7 +43,7 @@ def test_whatever_a_killed_process_acknowledged_is_there(tmp_path):
             kept = {row.seq: row.hash for row in store.rows()}
             for line in acknowledged:
                 assert kept[line["seq"]] == line["hash"]
-                assert store.reply(line["request"]) == answer(line["request"])
+                assert store.reply("desk", line["request"]) == answer(line["request"])
 
 
 def test_power_cuts_lose_nothing_that_was_acknowledged():
@@ -87,7 +87,7 @@ def test_a_full_disk_stores_nothing_and_the_next_append_with_room_succeeds(tmp_p
         assert caught.value.__cause__.sqlite_errorname == "SQLITE_FULL"
         assert caught.value.exit_code == 75
         assert store.head == head
-        assert store.reply("one") is None
+        assert store.reply("desk", "one") is None
         assert [row.name for row in store.campaigns()] == ["kiln"]
         store.append([event(10)])  # a small one still fits
         store._db.execute("PRAGMA max_page_count=1000000")

@@ -129,7 +129,7 @@ def test_the_first_reply_to_a_request_is_given_for_ever(requests):
     events = 0
     with a_journal() as path, opened(path) as store:
         for request_id, digest, text in requests:
-            reply = Reply(request_id, digest, text, "2026")
+            reply = Reply("desk", request_id, digest, text, "2026")
             row = NewRow("kiln", "2026", "judged", text, "ada")
             if request_id in first:
                 with pytest.raises(DuplicateRequestError):
@@ -138,7 +138,7 @@ def test_the_first_reply_to_a_request_is_given_for_ever(requests):
                 store.append([row], [reply])
                 first[request_id] = reply
                 events += 1
-            assert {name: store.reply(name) for name in first} == first
+            assert {name: store.reply("desk", name) for name in first} == first
             assert store.head[0] == events
 
 

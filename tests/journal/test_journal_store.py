@@ -69,26 +69,18 @@ def test_events_and_replies_are_stored_together_or_not_at_all(store):
     with pytest.raises(DuplicateRequestError, match="one has been answered already"):
         store.append([event(2), event(3, "press")], [answer("two"), answer("one")])
     assert (store.head, store.campaigns()) == before
-    assert store.reply("two") is None
+    assert store.reply("desk", "two") is None
     assert store.append([event(2)])[0].seq == 2
 
 
 def test_a_reply_is_given_again(store, path):
-    reply = Reply("one", "digest", '{"text":"gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n"}', AT)
+    reply = Reply("desk", "one", "digest", '{"text":"gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n"}', AT)
     assert store.append([], [reply]) == []
-    assert store.reply("one") == reply
-    assert store.reply("two") is None
+    assert store.reply("desk", "one") == reply
+    assert store.reply("desk", "two") is None
     store.close()
     with Store.open(path) as again:
-        assert again.reply("one") == reply
-
-
-def test_old_replies_are_forgotten_and_events_are_not(store):
-    store.append([event(1)], [answer("old", "2026-01-01T00:00:00.000000Z"), answer("new", AT)])
-    assert store.prune_replies(AT) == 1
-    assert store.reply("old") is None
-    assert store.reply("new")
-    assert store.head[0] == 1
+        assert again.reply("desk", "one") == reply
 
 
 def test_appending_nothing_changes_nothing(store):
@@ -241,7 +233,7 @@ def test_a_reader_sees_what_the_writer_appends_and_cannot_write(store, path):
         for write in (
             lambda: reader.append([event(3)]),
             lambda: reader.save_snapshot("kiln", 1, "{}"),
-            lambda: reader.prune_replies(AT),
+            lambda: reader.prune_replies(1.0),
             reader.rebuild_campaigns,
         ):
             with pytest.raises(JournalError, match="is not open for writing"):

@@ -43,7 +43,7 @@ MOULD = {
     "adapter": {"name": "simulated", "settings": {"problem": "sasena"}},
     "parameters": [
         {"kind": "integer", "name": "melt", "low": 180, "high": 260, "start": 220, "step_limit": 10, "unit": "°C"},
-        {"kind": "stepped", "name": "hold", "low": 200.0, "high": 900.0, "step": 5.0, "start": 450.0, "rate_limit": 600.0},
+        {"kind": "stepped", "name": "hold", "low": 200, "high": 900, "step": 5, "start": 450.0, "rate_limit": 600.0},
         {"kind": "continuous", "name": "cool", "low": 1.0, "high": 40.0, "start": 18.0, "log": True, "order": 1},
         {"kind": "choice", "name": "gate", "choices": ["edge", "tunnel", "fan"], "start": "edge"},
     ],
@@ -56,7 +56,7 @@ PRESS = {
     "policy": {"approval": False, "repeat_after": 0, "retries": 0},
     "adapter": {"name": "simulated", "settings": {"problem": "sasena"}, "deadlines": {"trial_s": 30.0}},
     "parameters": [
-        {"kind": "continuous", "name": "x1", "low": 0.0, "high": 5.0, "start": 3.5, "step_limit": 0.8, "tolerance": 0.01},
+        {"kind": "continuous", "name": "x1", "low": 0, "high": 5, "start": 3.5, "step_limit": 0.8, "tolerance": 0.01},
         {"kind": "continuous", "name": "x2", "low": 0.0, "high": 5.0, "start": 1.5, "unit": "mm"},
     ],
 }  # fmt: skip
@@ -96,7 +96,11 @@ class Desk:
     async def ask(self, name: str, command: c.Command, actor: Actor = INES, refused: str = "") -> Result:
         """Somebody sends a request."""
         self._requests += 1
-        key = {"id": f"request-{self._requests:04}", "digest": f"digest {self._requests}", "owner": actor.via or "local"}
+        key = {
+            "id": f"request-{self._requests:04}",
+            "digest": f"digest {self._requests}",
+            "owner": actor.via or "local",
+        }
         known = {field.name for field in dataclasses.fields(RequestKey)}
         request = RequestKey(**{name: value for name, value in key.items() if name in known})
         result = await self.engine.post(name, command, actor, request=request)

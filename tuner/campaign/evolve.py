@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from tuner.campaign import events as e
 from tuner.campaign.state import MOVED_STAGES, Duel, Judgment, Machine, Mode, Stage, State, Trial
+from tuner.errors import TunerError
 
 
-class HistoryError(ValueError):
+class HistoryError(TunerError):
     """Events that no campaign can have had: the journal is damaged or was written by another program."""
 
 
@@ -44,7 +47,7 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
     try:
         changed = _RULES[type(one.event)](state, one.event, one)
-    except (IndexError, AttributeError) as error:
+    except (IndexError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
     return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
 
@@ -68,6 +71,12 @@ def _trial(state: State, number: int, **changes: Any) -> State:
     trials = list(state.trials)
     trials[number - 1] = replace(trials[number - 1], **changes)
     return replace(state, trials=tuple(trials))
+
+
+def _known(state: State, *numbers: int) -> None:
+    """Trials that are spoken of must be there: whoever reads the state later relies on it."""
+    if not all(1 <= number <= len(state.trials) for number in numbers):
+        raise IndexError(numbers)
 
 
 def _duel(state: State, number: int, **changes: Any) -> State:
@@ -177,6 +186,7 @@ def _interrupted(state: State, event: e.TrialInterrupted, one: Recorded) -> Stat
 
 
 def _outcome(state: State, event: e.OutcomeTold, one: Recorded) -> State:
+    _known(state, event.trial)
     known = state.trials[event.trial - 1]
     return _trial(
         state,
@@ -199,6 +209,7 @@ def _dropped(state: State, event: e.TrialDropped, one: Recorded) -> State:
 def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
     if event.duel != len(state.duels) + 1:
         raise IndexError(event.duel)
+    _known(state, event.left, event.right)
     duel = Duel(event.duel, event.left, event.right, event.why, one.at)
     return replace(state, duels=(*state.duels, duel), reduel=state.reduel and event.why != "reduel")
 
@@ -208,6 +219,8 @@ def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
         raise IndexError(event.judgment)
     state = _duel(state, event.duel, judgment=event.judgment)
     duel = state.duels[event.duel - 1]
+    if event.winner is not None and event.winner not in duel.pair:
+        raise IndexError(event.winner)
     judgment = Judgment(
         event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s
     )
@@ -220,6 +233,11 @@ def _retracted(state: State, event: e.JudgmentRetracted, one: Recorded) -> State
     judgments = list(state.judgments)
     judgments[event.judgment - 1] = replace(judgments[event.judgment - 1], retracted=event.reason or "taken back")
     return replace(state, judgments=tuple(judgments))
+
+
+def _repeat_wanted(state: State, event: e.RepeatWanted, one: Recorded) -> State:
+    _known(state, event.trial)
+    return replace(state, repeat=(*state.repeat, event.trial))
 
 
 def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
@@ -265,12 +283,21 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.JudgmentGiven: _judged,
     e.JudgmentRetracted: _retracted,
     e.TrialExcluded: lambda s, ev, one: _trial(s, ev.trial, excluded=ev.reason),
-    e.RepeatWanted: lambda s, ev, one: replace(s, repeat=(*s.repeat, ev.trial)),
+    e.RepeatWanted: _repeat_wanted,
     e.ReduelDue: lambda s, ev, one: replace(s, reduel=True),
     e.LotChanged: lambda s, ev, one: replace(s, lot=ev.lot),
     e.HomeWanted: _home_wanted,
     e.HomeAnswered: _home_answered,
 }
+
+
+def _why(error: ValidationError) -> str:
+    """The first thing that is wrong, in one line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "union_tag_invalid":
+        return f"no event {first['ctx']['tag']!r} is known to this version of tuner"
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def parsed(seq: int, at: str, actor: str, body: str) -> Recorded:
@@ -281,5 +308,7 @@ def parsed(seq: int, at: str, actor: str, body: str) -> Recorded:
     """
     try:
         return Recorded(seq, datetime.fromisoformat(at), actor, e.EVENT.validate_json(body))
+    except ValidationError as error:
+        raise HistoryError(f"event {seq} cannot be read: {_why(error)}") from error
     except ValueError as error:
         raise HistoryError(f"event {seq} cannot be read: {error}") from error

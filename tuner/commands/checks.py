@@ -14,6 +14,8 @@ from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tuner.adapters_check import check_campaigns
+from tuner.campaign.evolve import HistoryError, evolve, parsed
+from tuner.campaign.state import State
 from tuner.config import Campaign, Config, load_config
 from tuner.config.daemon import Places
 from tuner.errors import ConfigError, DeniedError, TryAgainError, TunerError, UnreachableError
@@ -104,6 +106,7 @@ def journal(directory: Path, now: datetime) -> Iterator[Finding]:
     try:
         with Store.open_reading(path) as store:
             verdict = store.verify()
+            faults = unreadable(store) if verdict.ok else {}
             last = store.page(None, None, 1)
     except TunerError as error:
         yield Finding("bad", "journal", str(error))
@@ -113,9 +116,26 @@ def journal(directory: Path, now: datetime) -> Iterator[Finding]:
         yield Finding("bad", "journal", f"{path} is damaged{where}: {verdict.why}")
         return
     yield Finding("ok", "journal", f"{counted(verdict.events, 'event')}, each follows from the one before")
+    for name, why in faults.items():
+        yield Finding("bad", "journal", f"the campaign {name} cannot be read: {why}")
     with contextlib.suppress(ValueError):
         if last and datetime.fromisoformat(last[0].at) > now + _FUTURE:
             yield Finding("bad", "clock", f"the last event is from {last[0].at}: this computer's clock is behind it")
+
+
+def unreadable(store: Store) -> dict[str, str]:
+    """The campaigns of a journal that cannot be folded, and why; the others are folded to their end."""
+    states: dict[str, State] = {}
+    faults: dict[str, str] = {}
+    for row in store.rows():
+        if row.campaign in faults:
+            continue
+        try:
+            one = parsed(row.seq, row.at, row.actor, row.body)
+            states[row.campaign] = evolve(row.campaign, states.get(row.campaign), one)
+        except HistoryError as error:
+            faults[row.campaign] = str(error)
+    return faults
 
 
 def disk(directory: Path) -> Iterator[Finding]:

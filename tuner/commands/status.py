@@ -38,11 +38,14 @@ def show(body: StatusBody, console: Console) -> None:
         table.add_row(*_cells(line))
     if body.campaigns:
         console.print(table)
-    else:
+    elif not body.set_aside:
         console.print("There is no campaign yet: create one with `tuner campaign create CONFIG`.")
     for line in body.campaigns:
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
+    for aside in body.set_aside:
+        sentence = f"{aside.name} is set aside, because it cannot be read: {aside.why}; see `tuner journal verify`"
+        console.print(f"[red]{escape(sentence)}[/red]", highlight=False)
     console.print(
         f"tuner {body.tuner}, process {body.pid}, since {body.started_at}, {counted(body.seq, 'event')} in "
         f"{escape(body.state_directory)}",

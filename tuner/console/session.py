@@ -225,6 +225,8 @@ class Session:
             self.welcome = await self.client.call(calls.hello(), timeout_s=ACT_S)
             status = await self.client.call(calls.status(), timeout_s=ACT_S)
             self.names = frozenset(line.name for line in status.campaigns)
+            for aside in status.set_aside:
+                self.tell(aside.name, "alarms.set_aside", text=aside.why)
             if since is not None and self._before:
                 self.tell("", "alarms.link_back", span=(datetime.now(UTC) - since).total_seconds())
                 happened = [await self._meanwhile(name, n) for name, n in self._before.items()]

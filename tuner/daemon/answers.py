@@ -18,8 +18,9 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend, ComputeError
 from tuner.config import parse_config
-from tuner.daemon.archive import Archive
-from tuner.daemon.engine import Engine, RequestKey, Result
+from tuner.daemon.archive import Archive, RequestKey
+from tuner.daemon.auth import LOCAL
+from tuner.daemon.engine import Engine, Result
 from tuner.daemon.machine import Machine
 from tuner.daemon.plan import GateRefusal, Move, plan
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
@@ -66,7 +67,7 @@ class Answers:
         self, request: m.Request, body: BaseModel, actor: Actor, digest: str
     ) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer."""
-        key = RequestKey(request.id, digest)
+        key = RequestKey(actor.via or LOCAL, request.id, digest)
         if isinstance(body, m.CreateBody):
             name, terms = await asyncio.to_thread(_terms, body.config)
             result = await self._engine.post(name, c.Create(terms=terms), actor, request=key)
@@ -110,7 +111,8 @@ class Answers:
             seq=self._engine.seq,
             state_directory=str(self._facts.state_directory),
             campaigns=[campaign_line(state, now) for state in states],
-            over=len(self._engine.names()) - len(states),
+            over=self._engine.over(),
+            set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.set_aside.items())],
             compute=_stats(self._compute),
         )
 

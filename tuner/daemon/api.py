@@ -163,7 +163,7 @@ class Sockets:
             os.close(lock)
 
 
-FAILURES = frozenset({"busy", "disk_full", "journal_busy", "not_ready", "defect", "stopping"})
+FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
 
 
 class Answerer(Protocol):

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Self, TypeVar
@@ -20,6 +21,15 @@ from tuner.journal.store import FILE_NAME, Store
 T = TypeVar("T")
 STATE: TypeAdapter[State] = TypeAdapter(State)
 INDEX = "~index"  # no campaign can have this name
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """Whose request it is, the client's name for it, and a digest of what it asks for."""
+
+    owner: str
+    id: str
+    digest: str
 
 
 class Archive:
@@ -50,12 +60,12 @@ class Archive:
         """Store events and replies; when this returns they survive a power cut."""
         return await self.call(lambda store: store.append(rows, replies))
 
-    async def replies(self, ids: Sequence[str]) -> dict[str, Reply]:
+    async def replies(self, keys: Sequence[RequestKey]) -> dict[RequestKey, Reply]:
         """What was answered to these requests before."""
-        if not ids:
+        if not keys:
             return {}
-        found = await self.call(lambda store: [store.reply(one) for one in ids])
-        return {reply.request_id: reply for reply in found if reply is not None}
+        found = await self.call(lambda store: [store.reply(key.owner, key.id, key.digest) for key in keys])
+        return {key: reply for key, reply in zip(keys, found, strict=True) if reply is not None}
 
     async def close(self) -> None:
         """Close the journal in good order."""

@@ -7,14 +7,15 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NoReturn
 
 from tuner.campaign import commands as c
 from tuner.campaign.decide import ENDED, Actor, Refusal, automatic, decide
 from tuner.campaign.effects import Effect, wanted
-from tuner.campaign.evolve import Recorded, evolve
+from tuner.campaign.evolve import HistoryError, Recorded, evolve
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.terms import Terms
-from tuner.daemon.archive import Archive, load_index, load_state, save_index, save_state
+from tuner.daemon.archive import Archive, RequestKey, load_index, load_state, save_index, save_state
 from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
 from tuner.journal.errors import DiskFullError, HeldError, JournalError
@@ -26,6 +27,7 @@ BATCH = 64
 SNAPSHOT_EVERY = 200
 MOST_WAITING = 2000
 _TRY_AGAIN_S = 2.0
+READ_ON = "`tuner journal verify` names its event; a newer tuner may read it, or restore a backup"
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +49,6 @@ class Result:
     def from_json(cls, text: str) -> "Result":
         """As it was kept."""
         return cls(*json.loads(text))
-
-
-@dataclass(frozen=True, slots=True)
-class RequestKey:
-    """A client's name for its request, and a digest of what it asked for."""
-
-    id: str
-    digest: str
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +104,7 @@ class Engine:
         self._kept: dict[str, int] = {}
         self._ended: dict[str, int] = {}
         self.states: dict[str, State] = {}
+        self.set_aside: dict[str, str] = {}  # campaigns that cannot be read, and why
 
     @property
     def seq(self) -> int:
@@ -123,7 +118,7 @@ class Engine:
         rows = await self._archive.call(lambda store: store.campaigns())
         names = [row.name for row in rows if self._ended.get(row.name) != row.last_seq]
         for name in names:
-            state = await self._archive.call(lambda store, name=name: load_state(store, name))  # type: ignore[misc]
+            state = await self._read(name)
             if state is None:
                 continue
             if _over(state):  # without a snapshot: it is small, and nobody may ever ask for it
@@ -133,15 +128,40 @@ class Engine:
         if names:
             await self._archive.call(lambda store: save_index(store, self._ended))
 
-    async def find(self, name: str) -> State | None:
-        """A campaign's state; one that is over is read from the journal."""
-        if name not in self.states and name in self._ended:
-            return await self._archive.call(lambda store: load_state(store, name))
-        return self.states.get(name)
+    async def _read(self, name: str) -> State | None:
+        """A campaign's state from the journal; one that cannot be read is set aside, for the others must go on."""
+        try:
+            state = await self._archive.call(lambda store: load_state(store, name))
+            if state is not None:  # whoever looks at it must be able to
+                wanted(state), automatic(state, self._clock()), state.champion
+        except JournalError:
+            raise
+        except Exception as error:
+            known = isinstance(error, HistoryError)
+            why = self.set_aside[name] = str(error) if known else f"{type(error).__name__}: {error}"
+            log.error("%s is set aside, because it cannot be read: %s", name, why, exc_info=not known)  # noqa: TRY400
+            return None
+        return state
 
-    def names(self) -> list[str]:
-        """All campaigns, also those that are over and not in memory."""
-        return sorted({*self.states, *self._ended})
+    async def find(self, name: str) -> State | None:
+        """A campaign's state; one that is over is read from the journal.
+
+        Raises:
+            Refusal: It cannot be read.
+        """
+        state = self.states.get(name)
+        if state is None and name in self._ended:
+            state = await self._read(name)
+        self._refuse_set_aside(name)
+        return state
+
+    def _refuse_set_aside(self, name: str) -> None:
+        if name in self.set_aside:
+            raise Refusal("unreadable", f"the campaign {name} is set aside: {self.set_aside[name]}; {READ_ON}")
+
+    def over(self) -> int:
+        """How many campaigns are over and not in memory."""
+        return len(self._ended.keys() - self.states.keys() - self.set_aside.keys())
 
     async def post(
         self,
@@ -169,15 +189,16 @@ class Engine:
 
     async def _process(self, batch: list[Posted]) -> None:
         await self._remember({posted.campaign for posted in batch})
-        known = await self._archive.replies([posted.request.id for posted in batch if posted.request])
+        known = await self._archive.replies([posted.request for posted in batch if posted.request])
         draft = _Draft()
         for posted in batch:
             result = _earlier(posted, known, draft)
             if result is None:
                 result = self._one(posted, draft)
-                if posted.request is not None and result.code != "id_reused":
+                key = posted.request
+                if key is not None and result.code != "id_reused":
                     at = text_of(self._clock())
-                    draft.replies.append(Reply(posted.request.id, posted.request.digest, result.json(), at))
+                    draft.replies.append(Reply(key.owner, key.id, key.digest, result.json(), at))
             draft.results.append((posted, result))
         try:
             await self._archive.append(draft.rows, draft.replies)
@@ -189,8 +210,8 @@ class Engine:
 
     async def _remember(self, names: set[str]) -> None:
         """Read campaigns that are over but spoken of."""
-        for name in names & self._ended.keys() - self.states.keys():
-            state = await self._archive.call(lambda store, name=name: load_state(store, name))  # type: ignore[misc]
+        for name in names & self._ended.keys() - self.states.keys() - self.set_aside.keys():
+            state = await self._read(name)
             if state is not None:
                 self.states[name] = state
 
@@ -221,6 +242,7 @@ class Engine:
 
     def _check(self, posted: Posted, state: State | None, draft: _Draft) -> None:
         """Work must still be wanted, and two campaigns cannot move one machine at the same time."""
+        self._refuse_set_aside(posted.campaign)
         if posted.effect is not None and (state is None or wanted(state) != posted.effect):
             raise Refusal("stale", "nobody wants this any more")
         if self.stopping and isinstance(posted.command, c.Create | c.Start | c.Resume):
@@ -257,7 +279,7 @@ class Engine:
         elif isinstance(error, HeldError):
             result = Result("failed", "journal_busy", "another program uses the journal: nothing was written down")
         else:
-            raise error
+            self._give_up(draft, error)
         loop = asyncio.get_running_loop()
         for posted, _ in draft.results:
             if posted.request is None:
@@ -269,6 +291,14 @@ class Engine:
                 result = replace(result, text=f"{result.text}, but the machine {end}")
             if not posted.answered.done():
                 posted.answered.set_result(result)
+
+    def _give_up(self, draft: _Draft, error: JournalError) -> NoReturn:
+        """Nothing can be written any more, so nobody must believe that it was; the daemon ends."""
+        result = Result("failed", "journal_lost", f"nothing was written down, and the daemon ends: {error}")
+        for posted, _ in draft.results:
+            if posted.request is not None and not posted.answered.done():
+                posted.answered.set_result(result)
+        raise error
 
     async def _keep(self, states: dict[str, State]) -> None:
         """Write snapshots now and then, and note campaigns that are over; without room there will be another time."""
@@ -300,7 +330,11 @@ class Engine:
         """Create campaigns that are new, change those that are known; return what was refused."""
         problems = []
         for name, terms in campaigns:
-            known = await self.find(name) is not None
+            try:
+                known = await self.find(name) is not None
+            except Refusal as refusal:
+                problems.append(refusal.text)
+                continue
             result = await self.post(name, c.ChangeTerms(terms=terms) if known else c.Create(terms=terms))
             if result.status != "done":
                 problems.append(f"{name}: {result.text}")
@@ -324,15 +358,16 @@ def _over(state: State) -> bool:
     return state.mode in ENDED and state.trial is None and wanted(state) is None and not stuck
 
 
-def _earlier(posted: Posted, known: dict[str, Reply], draft: _Draft) -> Result | None:
-    """What was answered to the same request before, also in the same batch."""
-    if posted.request is None:
+def _earlier(posted: Posted, known: dict[RequestKey, Reply], draft: _Draft) -> Result | None:
+    """What was answered to the same request of the same key before, also in the same batch."""
+    key = posted.request
+    if key is None:
         return None
-    drafted = (reply for reply in draft.replies if reply.request_id == posted.request.id)
-    reply = known.get(posted.request.id) or next(drafted, None)
+    drafted = (reply for reply in draft.replies if (reply.owner, reply.request_id) == (key.owner, key.id))
+    reply = known.get(key) or next(drafted, None)
     if reply is None:
         return None
-    if reply.digest != posted.request.digest:
+    if reply.digest != key.digest:
         return Result("refused", "id_reused", "this request id was used for another request; take a new one")
     return Result.from_json(reply.reply)
 

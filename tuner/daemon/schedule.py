@@ -118,8 +118,8 @@ class Calendar:
         return target
 
     async def _forget_replies(self) -> None:
-        before = text_of(self._clock() - REPLIES_KEPT)
-        await self._archive.call(lambda store: store.prune_replies(before))
+        """The calendar may jump: how long ago a reply was given is the journal's to say."""
+        await self._archive.call(lambda store: store.prune_replies(REPLIES_KEPT.total_seconds()))
 
 
 def _back_up(path: Path, target: Path) -> None:

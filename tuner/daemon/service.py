@@ -4,6 +4,7 @@ import asyncio
 import logging
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +35,7 @@ from tuner.daemon.notify import Notifier, watchdog_s
 from tuner.daemon.schedule import Calendar
 from tuner.daemon.work import Surroundings, Work
 from tuner.errors import ConfigError
-from tuner.journal.errors import DamagedError
+from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
 from tuner.text import counted
 from tuner.times import utc_now
@@ -43,6 +44,7 @@ from tuner.wire.keys import KeyRing
 
 PRELOADED = ["tuner.daemon.host", "tuner.problems"]
 _LOOK_S = 30.0  # between two looks at the clock, whatever the calendar says
+_BREATH_S = 0.002  # between two pieces of a check in the background
 PASSING = "journal check"  # the one job that ends by itself
 
 log = logging.getLogger(__name__)
@@ -101,6 +103,7 @@ class Service:
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._why = ""
+        self._failure: JournalError | None = None
 
     async def run(self) -> None:
         """Serve until a signal or a request ends it; machines are then at their known-good settings."""
@@ -134,6 +137,8 @@ class Service:
                 self._sockets.close()
         await self._engine.close()
         await self._archive.close()
+        if self._failure is not None:
+            raise self._failure
 
     def _backend(self) -> Backend:
         compute = self._setup.config.compute
@@ -244,15 +249,21 @@ class Service:
         await asyncio.Event().wait()
 
     async def _check_journal(self) -> None:
-        """A large journal that was not closed properly is checked while work goes on."""
+        """The whole journal is checked while work goes on: at the start only its end was."""
         path, due = await self._archive.call(lambda store: (store.path, store.check_due))
-        if due:
-            try:
-                await asyncio.to_thread(_quick_check, path)
-                await self._archive.call(lambda store: store.checked())
-            except DamagedError:
-                log.exception("the journal is damaged")
-                self.stop("the journal is damaged")
+        ended = threading.Event()
+        try:
+            await asyncio.to_thread(_check, path, due, ended)
+            await self._archive.call(lambda store: store.checked())
+        except DamagedError as error:
+            log.exception("the journal is damaged")
+            await self._archive.call(lambda store: store.doubted())
+            self._failure = error
+            self.stop("the journal is damaged")
+        except JournalError as error:
+            log.warning("the journal was not checked: %s", error)
+        finally:
+            ended.set()
 
     async def _look_at_clock(self) -> None:
         """What the calendar has missed, because the computer slept or its clock was set, is found here."""
@@ -313,6 +324,17 @@ def _prepare_processes() -> None:
     multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
 
 
-def _quick_check(path: Path) -> None:
+def _check(path: Path, structure: bool, ended: threading.Event) -> None:
+    """Verify the journal in a thread that often steps back; raise if something is wrong."""
+
+    def pause() -> None:
+        if ended.wait(_BREATH_S):
+            raise JournalError("the daemon ends")
+
     with Store.open_reading(path) as store:
-        store.quick_check()
+        if structure:
+            store.quick_check()
+        verdict = store.verify(pause=pause)
+    if not verdict.ok:
+        at = "" if verdict.first_bad_seq is None else f"event {verdict.first_bad_seq}: "
+        raise DamagedError(f"{path}: {at}{verdict.why}; restore a backup with `tuner journal restore`")

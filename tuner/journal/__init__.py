@@ -1,7 +1,7 @@
 """The journal: every event of every campaign, append-only, chained by hashes, on SQLite."""
 
 from tuner.journal.chain import GENESIS, canonical, digest
-from tuner.journal.errors import DamagedError, DiskFullError, DuplicateRequestError, HeldError, JournalError
+from tuner.journal.errors import DamagedError, DiskFullError, DuplicateRequestError, HeldError, JournalError, LostError
 from tuner.journal.records import BackupInfo, CampaignRow, NewRow, Reply, Row, Snapshot, Verdict
 from tuner.journal.store import FILE_NAME, Store
 
@@ -15,6 +15,7 @@ __all__ = [
     "DuplicateRequestError",
     "HeldError",
     "JournalError",
+    "LostError",
     "NewRow",
     "Reply",
     "Row",

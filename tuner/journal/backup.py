@@ -95,14 +95,14 @@ def _check_all(copy: Path, progress: Callable[[int, int], None] | None) -> tuple
     """Verify all of a copy; return its head."""
     db = connect_reading(copy)
     try:
-        up_to_date = schema.check_version(db, str(copy))
-        verdict = verify.verify(db, progress) if up_to_date else None
+        known = schema.FIRST not in schema.check_version(db, str(copy))
+        verdict = verify.verify(db, progress) if known else None
     except SQLITE_ERRORS as error:
         raise explain(error, f"checking the copy {copy}") from error
     finally:
         db.close()
     if verdict is None:
-        raise JournalError(f"{copy} is not a copy of a journal of this version of tuner")
+        raise JournalError(f"{copy} is not a copy of a journal")
     if not verdict.ok:
         at = "" if verdict.first_bad_seq is None else f" at event {verdict.first_bad_seq}"
         raise DamagedError(f"the backup is not a right journal{at}: {verdict.why}")

@@ -9,14 +9,15 @@ from tuner.journal.records import NewRow, Row
 
 GENESIS = "0" * 64  # stands for the hash before the first event
 
-# Lengths first, then the bytes: no two different rows have the same encoding, whatever characters they contain.
-_LENGTHS = struct.Struct(">7Q")
-
 
 def link(before: bytes, seq: int, campaign: bytes, at: bytes, type_: bytes, body: bytes, actor: bytes) -> str:
     """Return the hash of a row; texts are given as the UTF-8 bytes that are stored."""
-    parts = (before, b"%d" % seq, campaign, at, type_, body, actor)
-    return hashlib.sha256(b"".join((_LENGTHS.pack(*map(len, parts)), *parts))).hexdigest()
+    return chained(before, b"%d" % seq, campaign, at, type_, body, actor)
+
+
+def chained(*parts: bytes) -> str:
+    """Return the hash of parts: lengths first, then the bytes, so that no two different rows have the same encoding."""
+    return hashlib.sha256(b"".join((struct.pack(f">{len(parts)}Q", *map(len, parts)), *parts))).hexdigest()
 
 
 def extend(head: tuple[int, str], rows: Iterable[NewRow]) -> Iterator[Row]:

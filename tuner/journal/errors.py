@@ -24,6 +24,10 @@ class DamagedError(JournalError):
     """The journal is not what was written; a person must look at it or restore a backup."""
 
 
+class LostError(JournalError):
+    """The journal's files are not where they were opened: what is written now would be lost."""
+
+
 class DuplicateRequestError(JournalError):
     """A request with this id has been answered already; nothing was stored."""
 

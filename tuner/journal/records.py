@@ -32,6 +32,7 @@ class Row:
 class Reply:
     """What was answered to a request, so that the same request again gets the same answer."""
 
+    owner: str  # the name of the key that sent the request: an id belongs to its key
     request_id: str
     digest: str  # SHA-256 of the request's meaning: the same id with another meaning is an error of the client
     reply: str  # JSON text

@@ -5,11 +5,13 @@ Every statement is executed by itself: a script would commit before it starts an
 
 from sqlite_utils import Database, Migrations
 
+from tuner.journal import replies
 from tuner.journal.errors import DamagedError, JournalError
 
 SET = "tuner.journal"
 FIRST = "1 events, replies, campaigns, snapshots"
-NAMES = frozenset((FIRST,))  # of all migrations
+SECOND = "2 replies belong to keys and follow each other"
+NAMES = frozenset((FIRST, SECOND))  # of all migrations
 
 # Triggers keep the journal append-only against our own mistakes and against anybody with an SQLite shell who does not
 # drop them first. "INSERT OR REPLACE" deletes without the delete trigger: the insert trigger refuses it.
@@ -58,15 +60,19 @@ def migrations() -> Migrations:
                 journal_hash TEXT NOT NULL, PRIMARY KEY (campaign, seq)
             ) STRICT""")
 
+    @steps(name=SECOND)
+    def _(db: Database) -> None:
+        replies.create(db)
+
     return steps
 
 
-def check_version(db: Database, where: str) -> bool:
-    """Tell whether all migrations are applied; raise if the journal was written by a newer tuner."""
+def check_version(db: Database, where: str) -> frozenset[str]:
+    """Return the names of the migrations that are not applied yet; raise if a newer tuner wrote the journal."""
     try:
         applied = {step.name for step in migrations().applied(db)}
     except KeyError as error:  # the table that sqlite-utils keeps has lost a column
         raise DamagedError(f"{where} is damaged: restore a backup with `tuner journal restore`") from error
     if applied - NAMES:
         raise JournalError(f"{where} was written by a newer version of tuner: update tuner to read it")
-    return applied == NAMES
+    return NAMES - applied

@@ -7,13 +7,13 @@ What is checked when a store is opened for writing: the event named by the last 
 must still be there, and the last events must follow from each other. That takes milliseconds for a journal of any size.
 SQLite's `quick_check` reads the whole file: a million events (600 MB) took 1.2 s from memory but 17 s from a cold disk,
 and after a power cut the disk is cold. A journal that was closed properly cannot have been torn by us, so the check is
-due only if the last writer did not close it, or nothing is known. Then a small file is checked at once (a second at
-worst); for a large one `check_due` is true, and the daemon starts its work and lets another thread call `quick_check`
-on a store opened for reading.
+due only if the last writer did not close it, or nothing is known. Then a small file and its whole chain are checked at
+once (a second at worst); for a large one `check_due` is true, and the daemon starts its work and lets another thread
+call `quick_check` on a store opened for reading. That thread verifies the chains after every start.
 """
 
 import contextlib
-import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,12 +22,13 @@ from typing import Self
 from sqlite_utils import Database
 
 from tuner.journal import backup as backups
-from tuner.journal import schema, verify
+from tuner.journal import replies, schema, verify
 from tuner.journal.chain import GENESIS, digest, extend
 from tuner.journal.connection import connect_reading, connect_writing
-from tuner.journal.errors import SQLITE_ERRORS, DamagedError, DuplicateRequestError, JournalError, explain
+from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, LostError, explain
 from tuner.journal.files import make_directory, make_durable
 from tuner.journal.lock import Lock, Mark, read_mark
+from tuner.journal.presence import Presence
 from tuner.journal.records import BackupInfo, CampaignRow, NewRow, Reply, Row, Snapshot, Verdict
 from tuner.text import counted
 
@@ -43,15 +44,21 @@ _MOST_SEQ = 2**63 - 1
 class Store:
     """One open journal."""
 
-    def __init__(self, path: Path, db: Database, lock: Lock | None) -> None:
+    def __init__(self, path: Path, db: Database, lock: Lock | None, monotonic: Callable[[], float]) -> None:
         self._path = path
         self._db = db
         self._lock = lock
         self._head = (0, GENESIS)
+        self._reply_head = (0, GENESIS)
+        self._ran_before_s = 0
+        self._began_s = monotonic()
+        self._monotonic = monotonic
+        self._presence: Presence | None = None
+        self._lost: LostError | None = None
         self._check_due = False
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Self:
+    def open(cls, path: Path, *, create: bool = True, monotonic: Callable[[], float] = time.monotonic) -> Self:
         """Open a journal for writing and check it; with `create`, begin a new one where there is none.
 
         Raises:
@@ -69,7 +76,7 @@ class Store:
             if new:
                 _refuse_remains(path, mark)
                 path.touch(mode=0o600)
-            store = cls(path, connect_writing(path), lock)
+            store = cls(path, connect_writing(path), lock, monotonic)
         except BaseException:
             lock.release()
             raise
@@ -84,34 +91,38 @@ class Store:
     @classmethod
     def open_reading(cls, path: Path) -> Self:
         """Open an existing journal for reading only; it works while another process writes it."""
-        store = cls(path, connect_reading(path), None)
+        store = cls(path, connect_reading(path), None, time.monotonic)
         try:
             with store._explained("opening"):
-                up_to_date = schema.check_version(store._db, str(path))
+                missing = schema.check_version(store._db, str(path))
         except BaseException:
             store._db.close()
             raise
-        if not up_to_date:
+        if schema.FIRST in missing:
             store._db.close()
-            raise JournalError(f"{path} is not a journal of this version of tuner: start the daemon once to update it")
+            raise JournalError(f"{path} is not a journal")
         return store
 
     def _prepare(self, mark: Mark | None, *, new: bool) -> None:
         """Bring the tables up to date and check as the module's docstring says."""
+        count = _LAST_CHECKED
         with self._explained("opening"):
             if not new and not (mark and mark.clean):
                 self._check_due = self._path.stat().st_size > _LARGE_BYTES
                 if not self._check_due:
                     verify.quick_check(self._db, self._path)
-            if not schema.check_version(self._db, str(self._path)):
+                    count = _MOST_SEQ
+            if schema.check_version(self._db, str(self._path)):
                 schema.migrations().apply(self._db)
             self._head = self._read_head()
+            self._reply_head, self._ran_before_s = replies.head(self._db)
             verify.check_mark(self._db, mark, str(self._path))
-            verify.check_last(self._db, _LAST_CHECKED, str(self._path))
+            verify.check_last(self._db, count, str(self._path))
         if new:
             make_durable(self._path.parent)
         if self._lock:
             self._lock.mark = Mark(False, *self._head)
+            self._presence = Presence(self._path)
 
     @property
     def path(self) -> Path:
@@ -127,20 +138,25 @@ class Store:
         """Take note that the due check found nothing; else it is due again at the next opening."""
         self._check_due = False
 
+    def doubted(self) -> None:
+        """Take note that a check found damage: the next opening checks all that it can before any work."""
+        self._check_due = True
+
     @property
     def head(self) -> tuple[int, str]:
         """The last event's number and hash; 0 and `GENESIS` for an empty journal."""
         return self._head if self._lock else self._read_head()
 
-    def append(self, rows: Sequence[NewRow], replies: Sequence[Reply] = ()) -> list[Row]:
+    def append(self, rows: Sequence[NewRow], answered: Sequence[Reply] = ()) -> list[Row]:
         """Store events and replies in one transaction; when this returns they survive a power cut.
 
         Raises:
             DiskFullError: nothing was stored; the same call may succeed later.
-            DuplicateRequestError: a request id has a reply already; nothing was stored.
+            DuplicateRequestError: a request has a reply already; nothing was stored.
+            LostError: the files were removed or replaced, and this and all that follows is lost.
             JournalError: nothing was stored.
         """
-        if not rows and not replies:
+        if not rows and not answered:
             return []
         doing = f"storing {counted(len(rows), 'event')}"
         try:
@@ -157,32 +173,27 @@ class Store:
                 " ON CONFLICT (name) DO UPDATE SET last_seq = ?3, count = count + ?4",
                 _campaigns_of(added),
             )
-            for reply in replies:
-                self._insert_reply(reply)
+            reply_head = replies.append(self._db, self._reply_head, answered, self._ran_s())
+        self._reply_head = reply_head
         if added:
-            self._head = (added[-1].seq, added[-1].hash)
+            first, self._head = self._head[0] == 0, (added[-1].seq, added[-1].hash)
+            if first and self._lock:  # from now on there is something to be missed
+                self._lock.mark = Mark(False, *self._head)
         return added
 
-    def _insert_reply(self, reply: Reply) -> None:
-        try:
-            self._db.execute(
-                "INSERT INTO replies (request_id, digest, reply, at) VALUES (?, ?, ?, ?)",
-                (reply.request_id, reply.digest, reply.reply, reply.at),
-            )
-        except sqlite3.IntegrityError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
-                raise
-            raise DuplicateRequestError(f"the request {reply.request_id} has been answered already") from error
+    def _ran_s(self) -> int:
+        """How long daemons have run with this journal, as far as replies tell."""
+        return self._ran_before_s + int(self._monotonic() - self._began_s)
 
-    def reply(self, request_id: str) -> Reply | None:
-        """Return what was answered to a request, if it was."""
-        found = self._fetch("SELECT request_id, digest, reply, at FROM replies WHERE request_id = ?", (request_id,))
-        return Reply(*found[0]) if found else None
+    def reply(self, owner: str, request_id: str, digest: str = "") -> Reply | None:
+        """Return what was answered to a request of this owner, if it was; see `tuner.journal.replies`."""
+        with self._explained("reading"):
+            return replies.find(self._db, owner, request_id, digest)
 
-    def prune_replies(self, before: str) -> int:
-        """Forget the replies given before a time (as in `Reply.at`); return how many they were."""
+    def prune_replies(self, kept_s: float) -> int:
+        """Forget the replies since which daemons ran longer than this; return how many they were."""
         with self._transaction("forgetting old replies"):
-            return self._db.execute("DELETE FROM replies WHERE at < ?", (before,)).rowcount
+            return replies.forget(self._db, self._ran_s() - int(kept_s))
 
     def rows(self, *, campaign: str | None = None, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield events in their order, of one campaign or all, numbered above `after`.
@@ -268,10 +279,17 @@ class Store:
         with self._explained("checking"):
             verify.quick_check(self._db, self._path)
 
-    def verify(self, progress: Callable[[int, int], None] | None = None, *, expect_head: str | None = None) -> Verdict:
-        """Check every event, the projection and the file; see `tuner.journal.verify` for what can be found."""
+    def verify(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        expect_head: str | None = None,
+        pause: Callable[[], None] | None = None,
+    ) -> Verdict:
+        """Check every event and reply, the projection and the file; see `tuner.journal.verify` for what is found."""
         with self._explained("verifying"):
-            return verify.verify(self._db, progress, mark=read_mark(self._path), expect_head=expect_head)
+            mark = read_mark(self._path)
+            return verify.verify(self._db, progress, mark=mark, expect_head=expect_head, pause=pause)
 
     def backup(self, target: Path) -> BackupInfo:
         """Write a checked, durable copy; see `tuner.journal.backup`."""
@@ -309,6 +327,8 @@ class Store:
         """BEGIN IMMEDIATE ... COMMIT, or nothing at all."""
         if self._lock is None:
             raise JournalError(f"{doing}: {self._path} is not open for writing")
+        if self._lost:
+            raise self._lost
         with self._explained(doing):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -316,6 +336,18 @@ class Store:
                 self._db.execute("COMMIT")
             finally:
                 self._db.rollback()  # does nothing after COMMIT, nor where SQLite has rolled back by itself
+        self._check_presence()
+
+    def _check_presence(self) -> None:
+        """After each commit: what went into a file that nobody will find again was not stored."""
+        try:
+            if self._presence:
+                self._presence.check()
+        except LostError as error:
+            self._lost = error
+            if self._lock:  # so that the next opening does not begin a new journal in silence
+                self._lock.mark = Mark(False, *self._head)
+            raise
 
     @contextlib.contextmanager
     def _explained(self, doing: str) -> Iterator[None]:

@@ -9,7 +9,9 @@ What can be found, and what cannot:
 - Somebody who may write the files and knows this program can write all hashes, tables and marks anew. That is found
   only by comparison with a head written down elsewhere (on paper, in a mail, in the log of another machine):
   `expect_head`. It must be the hash of one of the events; what came after it when it was written down is not covered.
-- Replies and snapshots are not part of the chain: they can be dropped without losing history.
+- A changed, exchanged, inserted or missing reply: they have a chain of their own (`tuner.journal.replies`). Those that
+  0.1.0 gave begin it as they were found.
+- Snapshots are not part of a chain: they can be dropped without losing history.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
+from tuner.journal import replies, schema
 from tuner.journal.chain import GENESIS, link
 from tuner.journal.errors import SQLITE_ERRORS, DamagedError
 from tuner.journal.lock import Mark
@@ -27,6 +30,7 @@ from tuner.text import shown
 CAMPAIGNS_OF_THE_JOURNAL = "SELECT campaign, min(seq), max(seq), count(*) FROM journal NOT INDEXED GROUP BY campaign"
 _EVENTS_BETWEEN_REPORTS = 10_000
 _FAULTS_SHOWN = 3
+_ROWS_BETWEEN_PAUSES = 200
 
 # bytes, not text: a damaged text may not even be UTF-8
 _RAW = "seq, " + ", ".join(f"CAST({name} AS BLOB)" for name in ("campaign", "at", "type", "body", "actor", "hash"))
@@ -38,25 +42,32 @@ def verify(
     *,
     mark: Mark | None = None,
     expect_head: str | None = None,
+    pause: Callable[[], None] | None = None,
 ) -> Verdict:
-    """Check all events, the triggers, the table of campaigns and the file, as of one moment.
+    """Check all events and replies, the triggers, the table of campaigns and the file, as of one moment.
 
     Args:
         db: a connection without an open transaction.
         progress: called with the number of events checked so far and their total.
         mark: what the last writer left in the lock file.
         expect_head: the hash of an event, written down elsewhere.
+        pause: called now and then by a check in the background, which leaves the file's structure to `quick_check`.
     """
     db.execute("BEGIN")  # one view of the journal, also while the daemon appends
     try:
-        return _verify(db, progress, mark, expect_head)
+        return _verify(db, progress, mark, expect_head, pause)
     finally:
         db.rollback()
 
 
 def _verify(
-    db: Database, progress: Callable[[int, int], None] | None, mark: Mark | None, expect_head: str | None
+    db: Database,
+    progress: Callable[[int, int], None] | None,
+    mark: Mark | None,
+    expect_head: str | None,
+    pause: Callable[[], None] | None,
 ) -> Verdict:
+    rest = _Rest(pause)
     total = int(db.execute("SELECT count(*) FROM journal").fetchone()[0])
     head = (0, GENESIS)
     expected_found = expect_head in (None, GENESIS)
@@ -67,6 +78,7 @@ def _verify(
                 return Verdict(False, head[0], head, head[0] + 1, why)
             head = (raw[0], raw[6].decode("ascii"))
             expected_found = expected_found or head[1] == expect_head
+            rest()
             if progress and head[0] % _EVENTS_BETWEEN_REPORTS == 0:
                 progress(head[0], total)
     except SQLITE_ERRORS as error:
@@ -75,7 +87,7 @@ def _verify(
         progress(head[0], total)
     if mark and mark.seq > head[0]:
         return Verdict(False, head[0], head, head[0] + 1, _missing_end(mark.seq))
-    for why in _other_faults(db):
+    for why in _other_faults(db, rest, structure=pause is None):
         return Verdict(False, head[0], head, None, why)
     for seq, why in _campaign_faults(db, head[0]):
         return Verdict(False, head[0], head, seq, why)
@@ -120,14 +132,36 @@ def _campaign_faults(db: Database, last: int) -> Iterator[tuple[int | None, str]
             yield None, f"the table of campaigns is wrong about {shown(name.decode(errors='replace'))}"
 
 
-def _other_faults(db: Database) -> Iterator[str]:
+def _other_faults(db: Database, rest: "_Rest", *, structure: bool) -> Iterator[str]:
     kept = dict(db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"))
     for name, sql in TRIGGERS.items():
         if kept.get(name) != sql.strip():
             yield f"the trigger {name}, which keeps the journal append-only, is missing or was changed"
-    fault = integrity_fault(db)
+    if schema.SECOND not in schema.check_version(db, "the journal"):
+        yield from _reply_faults(db, rest)
+    fault = integrity_fault(db) if structure else ""
     if fault:
         yield fault
+
+
+def _reply_faults(db: Database, rest: "_Rest") -> Iterator[str]:
+    try:
+        yield from replies.faults(db, rest)
+    except SQLITE_ERRORS as error:
+        yield f"SQLite cannot read the replies: {error}"
+
+
+class _Rest:
+    """Lets others have their turn after some rows."""
+
+    def __init__(self, pause: Callable[[], None] | None) -> None:
+        self._pause = pause
+        self._rows = 0
+
+    def __call__(self) -> None:
+        self._rows += 1
+        if self._pause and self._rows % _ROWS_BETWEEN_PAUSES == 0:
+            self._pause()
 
 
 def integrity_fault(db: Database) -> str:

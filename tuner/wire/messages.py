@@ -240,6 +240,13 @@ class CampaignLine(Message):
     n: int
 
 
+class SetAside(Message):
+    """A campaign that cannot be read: it is left alone, and the others go on."""
+
+    name: str
+    why: str
+
+
 class StatusBody(Message):
     """The answer to `status`."""
 
@@ -251,6 +258,7 @@ class StatusBody(Message):
     state_directory: str
     campaigns: list[CampaignLine]
     over: int = Field(0, description="campaigns that are over and not in this list; `snapshot` knows them by name")
+    set_aside: list[SetAside] = Field(default_factory=list, description="campaigns that cannot be read, and why")
     compute: dict[str, Any]
 
 

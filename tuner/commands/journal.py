@@ -12,6 +12,7 @@ from typing import cast
 
 import click
 
+from tuner.commands.checks import unreadable
 from tuner.config.daemon import Daemon, places
 from tuner.errors import TunerError
 from tuner.journal import backup as backups
@@ -73,17 +74,25 @@ def _hash(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 @_journal
 @click.option("--expect-head", metavar="HASH", callback=_hash, help="A hash that was written down elsewhere.")
 def verify(state: Path | None, file: Path | None, expect_head: str | None) -> None:
-    """Check every event, the tables and the file; exit code 1 if something is wrong.
+    """Check every event and reply, the tables and the file, and read all campaigns; exit code 1 if something is wrong.
 
     Write the printed hash down in another place from time to time: with --expect-head even a journal that was
     written anew as a whole is found.
     """
     path = _place(state, file)
-    with Store.open_reading(path) as store, _progress("verifying") as progress:
-        verdict = store.verify(progress, expect_head=expect_head)
+    with Store.open_reading(path) as store:
+        with _progress("verifying") as progress:
+            verdict = store.verify(progress, expect_head=expect_head)
+        faults = unreadable(store) if verdict.ok else {}
     if not verdict.ok:
         at = "" if verdict.first_bad_seq is None else f"event {verdict.first_bad_seq}: "
         raise TunerError(f"{path}: {at}{verdict.why}\n{counted(verdict.events, 'event')} before that follow each other")
+    if faults:
+        lines = [f"campaign {name}: {why}" for name, why in faults.items()]
+        raise TunerError(
+            f"{path}: {counted(verdict.events, 'event')} follow each other, but {counted(len(faults), 'campaign')} "
+            "cannot be read:\n" + "\n".join(lines)
+        )
     click.echo(f"{path}: ok: {counted(verdict.events, 'event')}\nhead: {verdict.head[1]}")
 
 
