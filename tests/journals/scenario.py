@@ -40,7 +40,7 @@ MOULD = {
         "repeat_after": 3,
         "questions": WINDOWS,
     },
-    "adapter": {"name": "simulated", "settings": {"problem": "sasena"}},
+    "adapter": {"name": "acme", "settings": {"host": "10.0.0.7", "map": [{"node": 4, "scale": 0.1}], "tls": None}},
     "parameters": [
         {"kind": "integer", "name": "melt", "low": 180, "high": 260, "start": 220, "step_limit": 10, "unit": "°C"},
         {"kind": "stepped", "name": "hold", "low": 200, "high": 900, "step": 5, "start": 450.0, "rate_limit": 600.0},
