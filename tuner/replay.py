@@ -18,10 +18,10 @@ from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.compute.backend import Job
 from tuner.compute.pool import Pool
-from tuner.config.daemon import Daemon, places
 from tuner.daemon.archive import kept_state
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
+from tuner.state_option import state_directory, state_option
 from tuner.text import counted
 from tuner.threads import one_blas_thread
 
@@ -92,7 +92,7 @@ def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
 
 
 @click.command()
-@click.option("--state", type=click.Path(path_type=Path), help="State directory; default: the daemon's.")
+@state_option
 @click.option("--campaign", help="Only this campaign.")
 @click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
 def replay(state: Path | None, campaign: str | None, workers: int) -> None:
@@ -101,8 +101,7 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
     Proposals made by another version of tuner, numpy or scipy, or on another kind of processor, may differ.
     """
     one_blas_thread()
-    directory = places(Daemon(state_directory=state), os.environ, Path.home()).state_directory
-    with Store.open_reading(directory / FILE_NAME) as store:
+    with Store.open_reading(state_directory(state) / FILE_NAME) as store:
         faults: dict[str, str] = {}
         total = sum(1 for _ in proposals(store, campaign, faults))
         snapshots = wrong_snapshots(store, campaign, faults)

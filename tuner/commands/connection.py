@@ -9,19 +9,12 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from tuner.state_option import state_option
 from tuner.wire.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LONGEST_ACTOR = 64
 _FIND_S = 3.0  # a person waits: where no daemon is, none will be in a moment
-
-state_option = click.option(
-    "--state",
-    envvar="TUNER_STATE",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="State directory of the daemon on this machine.",
-)
 
 
 def connected(function: F) -> F:

@@ -9,9 +9,9 @@ import click
 
 from tuner.commands import checks
 from tuner.commands.checks import Finding
-from tuner.commands.connection import state_option
 from tuner.config import Config
 from tuner.config.daemon import Daemon, places
+from tuner.state_option import state_option
 from tuner.wire.client import Client
 
 _COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}

@@ -1,6 +1,5 @@
 """`tuner journal`: look at the journal, check it, copy it; all but `restore` only read, also while the daemon runs."""
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -11,13 +10,14 @@ from pathlib import Path
 from typing import cast
 
 import click
+from click.core import ParameterSource
 
 from tuner.commands.checks import unreadable
-from tuner.config.daemon import Daemon, places
 from tuner.errors import TunerError
 from tuner.journal import backup as backups
 from tuner.journal import export as exports
 from tuner.journal.store import FILE_NAME, Store
+from tuner.state_option import state_directory, state_option
 from tuner.text import counted, nearest, shown
 
 Progress = Callable[[int, int], None]
@@ -35,7 +35,6 @@ def _found(_: click.Context, __: click.Parameter, file: Path | None) -> Path | N
     return None if file is None else file.expanduser().absolute()
 
 
-_state = click.option("--state", type=_PATH, callback=_found, help="The daemon's state directory.")
 _journal = click.option("--journal", "file", type=_PATH, callback=_found, help="The journal's file, or a backup.")
 _campaign = click.option("--campaign", metavar="NAME", help="Only the events of this campaign.")
 _after = click.option("--after", type=click.IntRange(0), metavar="EVENT", help="Only events after this number.")
@@ -43,10 +42,11 @@ _after = click.option("--after", type=click.IntRange(0), metavar="EVENT", help="
 
 def _place(state: Path | None, file: Path | None = None) -> Path:
     """Return the journal that the options mean."""
-    if state and file:
+    if file is None:
+        return state_directory(state) / FILE_NAME
+    if click.get_current_context().get_parameter_source("state") is ParameterSource.COMMANDLINE:
         raise click.UsageError("give --state or --journal, not both")
-    directory = state or places(Daemon(), os.environ, Path.home()).state_directory
-    return file or directory / FILE_NAME
+    return file
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _hash(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 
 
 @journal.command()
-@_state
+@state_option
 @_journal
 @click.option("--expect-head", metavar="HASH", callback=_hash, help="A hash that was written down elsewhere.")
 def verify(state: Path | None, file: Path | None, expect_head: str | None) -> None:
@@ -103,7 +103,7 @@ def _check_campaign(store: Store, campaign: str | None) -> None:
 
 
 @journal.command()
-@_state
+@state_option
 @_journal
 @_campaign
 @_after
@@ -130,7 +130,7 @@ def show(
 
 
 @journal.command()
-@_state
+@state_option
 @_journal
 @_campaign
 @_after
@@ -153,7 +153,7 @@ def export(
 
 
 @journal.command()
-@_state
+@state_option
 @_journal
 @click.argument("target", type=_PATH, callback=_found)
 def backup(state: Path | None, file: Path | None, target: Path) -> None:
@@ -164,7 +164,7 @@ def backup(state: Path | None, file: Path | None, target: Path) -> None:
 
 
 @journal.command()
-@_state
+@state_option
 @click.argument("source", metavar="BACKUP", type=_PATH, callback=_found)
 def restore(state: Path | None, source: Path) -> None:
     """Check a backup and put it in the place of a journal that is gone; the daemon must not run."""

@@ -1,6 +1,5 @@
 """`tuner keys ...`: who may reach the daemon over the network, and what for."""
 
-import os
 from pathlib import Path
 from typing import get_args
 
@@ -8,9 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from tuner.commands.connection import state_option
-from tuner.config.daemon import Daemon, places
 from tuner.errors import TunerError
+from tuner.state_option import state_directory, state_option
 from tuner.wire.endpoint import Link
 from tuner.wire.keyfiles import SUFFIX
 from tuner.wire.keys import DIRECTORY, KeyRing
@@ -44,7 +42,7 @@ def new(name: str, role: Role, out: Path | None, connect: str | None, events: st
     elif events is not None:
         raise click.UsageError("--events needs --connect")
     target = out or Path(f"{name}{SUFFIX}")
-    ring = KeyRing.open(_state_directory(state))
+    ring = KeyRing.open(state_directory(state))
     key = ring.new(name, role, requests=connect, events=events)
     try:
         key.save(target)
@@ -60,7 +58,7 @@ def new(name: str, role: Role, out: Path | None, connect: str | None, events: st
 @state_option
 def list_keys(state: Path | None) -> None:
     """List all keys, also the revoked ones."""
-    directory = _state_directory(state)
+    directory = state_directory(state)
     if not (directory / DIRECTORY).exists():
         click.echo(f"there are no keys in {directory}")
         return
@@ -82,9 +80,5 @@ def list_keys(state: Path | None) -> None:
 @state_option
 def revoke(name: str, state: Path | None) -> None:
     """Accept a key no more, from the next request on."""
-    key = KeyRing.open(_state_directory(state), create=False).revoke(name)
+    key = KeyRing.open(state_directory(state), create=False).revoke(name)
     click.echo(f"{name}: not accepted since {key.revoked}")
-
-
-def _state_directory(state: Path | None) -> Path:
-    return places(Daemon(state_directory=state), os.environ, Path.home()).state_directory

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from tuner.state_option import state_option
+
 if TYPE_CHECKING:
     from tuner.wire.endpoint import Link
 
@@ -27,13 +29,7 @@ def connection(function: F) -> F:
         type=click.Path(path_type=Path),
         help="Key file; needed over tcp, see `tuner keys new`.",
     )
-    @click.option(
-        "--state",
-        envvar="TUNER_STATE",
-        metavar="DIR",
-        type=click.Path(path_type=Path),
-        help="State directory of the daemon on this machine.",
-    )
+    @state_option
     @click.option("--campaign", envvar="TUNER_CAMPAIGN", metavar="NAME", help="Which campaign; default: the only one.")
     @click.option("--language", metavar="LANGUAGE", help="en, de, es or zh; default: the environment's.")
     @functools.wraps(function)

@@ -16,6 +16,7 @@ from tuner.daemon.logs import setup as set_up_logs
 from tuner.daemon.notify import Notifier
 from tuner.daemon.service import Service, Setup
 from tuner.errors import ConfigError
+from tuner.state_option import state_option
 from tuner.threads import one_blas_thread
 
 log = logging.getLogger(__name__)
@@ -23,17 +24,18 @@ log = logging.getLogger(__name__)
 
 @click.command()
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
-@click.option("--state", type=click.Path(path_type=Path), help="State directory, instead of the configuration's.")
+@state_option
 def run(configs: Sequence[Path], state: Path | None) -> None:
     """Run the daemon in the foreground until SIGTERM or Ctrl-C; SIGHUP reads the configuration again.
 
     Several files may each have campaigns; only one of them may have the tables [daemon] and [compute].
+    --state and TUNER_STATE go before the configuration's state_directory.
     """
     one_blas_thread()
     as_read, campaigns = read(configs)
     config = as_read
     if state is not None:
-        daemon = config.daemon.model_copy(update={"state_directory": state.absolute()})
+        daemon = config.daemon.model_copy(update={"state_directory": state.expanduser().absolute()})
         config = config.model_copy(update={"daemon": daemon})
     logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
     setup = Setup(config, campaigns, lambda: read(configs), logs.reopen, as_read, os.environ, Path.home())

@@ -118,6 +118,8 @@ class Store:
             self._reply_head, self._ran_before_s = replies.head(self._db)
             verify.check_mark(self._db, mark, str(self._path))
             verify.check_last(self._db, count, str(self._path))
+            if count > _LAST_CHECKED:
+                verify.check_replies(self._db, str(self._path))
         if new:
             make_durable(self._path.parent)
         if self._lock:

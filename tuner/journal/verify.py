@@ -192,6 +192,12 @@ def check_mark(db: Database, mark: Mark | None, where: str) -> None:
         )
 
 
+def check_replies(db: Database, where: str) -> None:
+    """Raise if one of the replies is not what was given."""
+    for why in _reply_faults(db, _Rest(None)):
+        raise DamagedError(f"{where}: {why}; restore a backup with `tuner journal restore`")
+
+
 def check_last(db: Database, count: int, where: str) -> None:
     """Raise if one of the last events does not follow from the one before it."""
     last = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from tuner.commands.connection import open_client, state_option
-from tuner.config.daemon import Daemon, places
+from tuner.commands.connection import open_client
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME
+from tuner.state_option import state_directory, state_option
 from tuner.threads import one_blas_thread
 
 
@@ -40,7 +40,7 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
     made = datetime.now(UTC)
     if _typed("state") and not (_typed("connect") or _typed("key")):
         connect = key = None  # what was typed goes before what the environment says
-    directory = places(Daemon(state_directory=state), os.environ, Path.home()).state_directory
+    directory = state_directory(state)
     if connect is None and key is None and os.access(directory / FILE_NAME, os.R_OK):
         story = story_of_journal(directory, campaign, made)
     else:
