@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from tests.daemon.running import campaign_text
+from tests.journals.make import restore
 from tuner.commands import checks
 from tuner.config import parse_config
 from tuner.config.daemon import Places
 from tuner.journal import FILE_NAME, NewRow, Store
-from tuner.journal.fill import fill
 from tuner.wire.keys import KeyRing
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_something_bad_is_exit_code_1_and_all_of_it_is_told(tuner, tmp_path, sta
 
 def test_looking_changes_no_file(tuner, state):
     KeyRing.open(state).new("desk", "viewer")
-    fill(state / FILE_NAME, 2, 10)
+    restore("0.1.0", state)
     before = contents(state)
     assert tuner("doctor", "--state", state).exit_code == 0
     after = contents(state)
@@ -83,7 +83,7 @@ def test_keys_are_counted_and_a_network_without_clients_is_a_warning(state):
 
 
 def test_a_changed_journal_is_bad(state):
-    fill(state / FILE_NAME, 2, 10)
+    restore("0.1.0", state)
     assert levels(checks.journal(state, NOW)) == ["ok"]
     content = (state / FILE_NAME).read_bytes()
     place = content.rindex(b'"trial":')
@@ -93,14 +93,25 @@ def test_a_changed_journal_is_bad(state):
     assert "was changed" in finding.text
 
 
+def test_a_campaign_that_cannot_be_read_is_bad(state):
+    restore("0.1.0", state)
+    with Store.open(state / FILE_NAME) as store:
+        store.append([NewRow("press", "2026-03-03T00:02:00.000000Z", "melted", '{"type":"melted"}', "a")])
+    fine, bad = checks.journal(state, NOW)
+    assert (fine.level, bad.level) == ("ok", "bad")
+    assert "the campaign press cannot be read: event 2" in bad.text
+
+
 def test_what_is_no_journal_is_bad(state):
     (state / FILE_NAME).write_text("not a journal" * 1000)
     assert levels(checks.journal(state, NOW)) == ["bad"]
 
 
 def test_an_event_from_the_future_means_that_the_clock_is_wrong(state):
+    restore("0.1.0", state)
     with Store.open(state / FILE_NAME) as store:
-        store.append([NewRow("press", "2026-06-01T00:02:00.000000Z", "t", "{}", "a")])
+        lot = '{"lot":"L","type":"lot_changed"}'
+        store.append([NewRow("press", "2026-06-01T00:02:00.000000Z", "lot_changed", lot, "a")])
     assert levels(checks.journal(state, NOW)) == ["ok", "bad"]
     assert levels(checks.journal(state, NOW.replace(day=2))) == ["ok"]
 
