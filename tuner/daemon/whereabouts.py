@@ -58,7 +58,11 @@ class Whereabouts:
         self.since, self.ours = (dict(setting),), True
 
     def found(self, have: SettingMap, *, new: bool) -> None:
-        """People give the machine back: with a new setting, with none, or as it was, wherever that may be."""
+        """People give the machine back: with a new setting, with none, or as it was, wherever that may be.
+
+        They may have moved it just now: the time that rate limits want begins here.
+        """
+        self._quiet_since_s = self._clock()
         if new:
             self.since = (dict(have),) if have else ()
         self.ours = bool(self.since)
