@@ -82,8 +82,8 @@ class Shift:
         self.rng = random.Random(seed)  # noqa: S311 - lies, not secrets
         self.engine = made.engine
         self.terms = terms(trials=trials, parameters=PARAMETERS, constraints=["x + n <= 15"])
-        says = iter(lambda: self.rng.choices(SAYS, [60, *[1] * (len(SAYS) - 1)])[0], None)
-        takes = iter(lambda: self.rng.choices(TAKES, [60, *[1] * (len(TAKES) - 1)])[0], None)
+        says = iter(lambda: self.rng.choices(SAYS, [40, *[1] * (len(SAYS) - 1)])[0], None)
+        takes = iter(lambda: self.rng.choices(TAKES, [40, *[1] * (len(TAKES) - 1)])[0], None)
         self.liar = LyingMachine(self.terms, time.monotonic, self.rng, takes=takes, says=says, steady=False)
         self.broken: list[str] = []
         self.news = asyncio.Event()
@@ -166,7 +166,7 @@ async def test_no_limit_is_broken_in_fifty_trials_on_a_machine_that_drops_and_li
 @pytest.mark.timeout(1800)
 async def test_no_limit_is_broken_in_a_thousand_trials_on_a_machine_that_drops_and_lies(tmp_path, monkeypatch):
     one = await shift(tmp_path, monkeypatch, 1000, seed=2)
-    assert one.liar.lies > 1000
+    assert one.liar.lies > 500
     assert one.hands > 10
     assert one.restarts > 10
     figures = {"commands": one.liar.received, "taken": one.liar.taken, "lies": one.liar.lies, "held": one.held}
