@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
-from tuner.campaign.effects import ComputeProposal, basis, wanted
+from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, basis, wanted
 from tuner.campaign.events import ModelMemory
 from tuner.campaign.evolve import fold
 from tuner.campaign.model_input import model_input
@@ -84,6 +84,54 @@ def test_what_always_holds(commands, approval):
     half = len(driver.recorded) // 2
     snapshot = fold("press-1", driver.recorded[:half])
     assert fold("press-1", driver.recorded[half:], snapshot) == driver.state
+
+
+@given(st.lists(st.tuples(orders, st.sampled_from([ENGINEER, ANNA, BEN])), max_size=60), st.booleans())
+def test_nothing_is_accepted_and_then_not_acted_on(commands, approval):
+    driver = Driver(terms(trials=6, scrap=3, policy={"approval": approval, "repeat_after": 3}))
+    driver.tell(c.Start())
+    for command, actor in commands:
+        told = on_its_road(driver, command) if isinstance(command, str) else command
+        before = driver.state
+        try:
+            driver.tell(told, actor)
+        except Refusal:
+            continue
+        acted_on(driver, before, told)
+
+
+def acted_on(driver: Driver, before, command) -> None:
+    """What was accepted is under way, comes next, or is counted from now on."""
+    state = driver.state
+    if isinstance(command, c.Approve):
+        assert wanted(state) in (Send(command.trial), ReturnHome(state.machine.home_wanted))
+        assert state.mode is Mode.EXECUTE
+    elif isinstance(command, c.Reject):
+        assert state.trials[command.trial - 1].stage is Stage.REJECTED
+    elif isinstance(command, c.Repeat):
+        pending = [*state.repeat, state.trial.repeats if state.trial else None]
+        assert command.trial in pending
+        assert state.spent + len(state.repeat) <= state.terms.budget.trials
+        assert state.mode in (Mode.EXECUTE, Mode.HELD)
+    elif isinstance(command, c.Judge | c.Tie):
+        assert state.judgments[-1].duel == command.duel
+        assert len(state.judgments) == len(before.judgments) + 1
+    elif isinstance(command, c.Retract):
+        assert command.judgment not in {judgment.number for judgment in state.active}
+    elif isinstance(command, c.Exclude):
+        assert not state.trials[command.trial - 1].usable
+    elif isinstance(command, c.TellOutcome):
+        assert state.trials[command.trial - 1].valid is command.valid
+    elif isinstance(command, c.ChangeLot):
+        assert state.lot == command.lot
+    elif isinstance(command, c.GoHome):
+        assert isinstance(wanted(state), ReturnHome | Run)
+    elif isinstance(command, c.Resume | c.Start):
+        assert state.mode in (Mode.EXECUTE, Mode.COMPLETE)
+    elif isinstance(command, c.Hold | c.Stop | c.Abort):
+        assert not isinstance(wanted(state), Send | ComputeProposal)
+    elif isinstance(command, c.SendSetting | c.BeginTrial):
+        assert before.mode is Mode.EXECUTE
 
 
 def holds(driver: Driver) -> None:

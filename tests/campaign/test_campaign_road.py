@@ -1,11 +1,12 @@
 import json
+from typing import get_args
 
 import pytest
 
 from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, wanted
-from tuner.campaign.moves import MOVES, VERBS
+from tuner.campaign.moves import LEGAL, MOVES, VERBS
 from tuner.campaign.state import Mode, Stage
 
 
@@ -141,6 +142,52 @@ def test_hold_finishes_the_part_and_sends_no_other(campaign):
     assert wanted(campaign.state) is None
     campaign.tell(c.Resume())
     assert isinstance(wanted(campaign.state), ComputeProposal)
+
+
+def test_the_table_has_every_command_in_every_mode():
+    assert set(LEGAL) == set(get_args(c.Command))
+    assert all(modes <= set(Mode) for modes in LEGAL.values())
+
+
+@pytest.mark.parametrize(
+    ("order", "command", "said"),
+    [
+        (c.Hold(), c.Approve(trial=2), "is Held: its proposal cannot be approved now; resume it first"),
+        (c.Stop(), c.Approve(trial=2), "is Stopped: its proposal cannot be approved now; start it first"),
+        (c.Stop(), c.Reject(trial=2, reason="no"), "is Stopped: there is no proposal to reject now; start it first"),
+        (c.Abort(), c.Repeat(trial=1), "is Aborted: no part can be made again now; start it first"),
+    ],
+)
+def test_what_would_not_be_acted_on_is_refused_with_what_to_do_first(order, command, said):
+    driver = Driver(terms(policy={"approval": True}))
+    driver.tell(c.Start())
+    driver.tell(c.Approve(trial=1))
+    driver.make()
+    driver.propose()
+    driver.tell(order)
+    refusal = driver.refused(command)
+    assert refusal.code == "illegal_state"
+    assert said in refusal.text
+
+
+def test_while_held_an_open_duel_is_answered_a_proposal_rejected_and_a_part_ordered_again(campaign):
+    campaign.propose()
+    campaign.make()
+    campaign.tell(c.Hold())
+    assert campaign.judge(new_wins=True) == ["judgment_given"]
+    assert campaign.tell(c.Repeat(trial=1)) == ["repeat_wanted"]
+    campaign.tell(c.Resume())
+    assert campaign.state.trial.repeats == 1
+
+
+def test_no_more_parts_are_promised_again_than_the_budget_has():
+    driver = Driver(terms(trials=3)).begun()
+    driver.propose()
+    driver.make()
+    driver.tell(c.Repeat(trial=1))
+    refusal = driver.refused(c.Repeat(trial=2))
+    assert refusal.code == "budget_used_up"
+    assert refusal.text == "1 part to be made again will use up the budget; part P2 cannot be made again"
 
 
 def test_every_move_that_is_not_in_the_table_is_refused_with_what_is_possible():

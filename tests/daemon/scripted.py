@@ -85,6 +85,10 @@ class ScriptedAdapter(Adapter[ScriptedSettings]):
     def _hang(self, answer: Any) -> Any:
         time.sleep(LONG_S)
 
+    def _slow(self, answer: Any) -> Any:
+        time.sleep(0.5)
+        return answer
+
     def _wait(self, answer: Any) -> Any:
         while not (self.settings.notes / "go on").exists():
             time.sleep(0.005)

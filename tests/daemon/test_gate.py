@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from tests.campaign.making import terms
 from tuner.adapter import Health, LinkError, RefusedError
-from tuner.daemon.gate import Gate, GateRefusal, checked, plan
+from tuner.daemon.gate import Gate
+from tuner.daemon.plan import GateRefusal, checked, plan
+from tuner.daemon.whereabouts import Whereabouts
 
 PARAMETERS = [
     {"kind": "continuous", "name": "x", "low": 0.0, "high": 10.0, "start": 5.0, "step_limit": 2.5, "order": 1},
@@ -70,8 +72,13 @@ class Recorder:
         self.now_s += seconds
 
 
+def gate(machine):
+    where = Whereabouts(lambda: machine.now_s)
+    return Gate(machine, machine.wait, lambda text, done: None, where)
+
+
 def send(machine, setting, **options):
-    return asyncio.run(Gate(machine, machine.wait, lambda text, done: None).send(TERMS, setting, **options))
+    return asyncio.run(gate(machine).send(TERMS, setting, **options))
 
 
 def assert_lawful(start, sent):
@@ -174,7 +181,7 @@ def test_a_busy_machine_may_go_on_but_not_with_an_open_interlock():
     for ok in (True, False):
         for interlocks, said in (({"air": True}, None), ({"guard": False}, 'interlocks do not hold: "guard"')):
             machine = Recorder(health=Health(ok=ok, interlocks=interlocks))
-            assert asyncio.run(Gate(machine, machine.wait, lambda text, done: None).interlocked()) == said
+            assert asyncio.run(gate(machine).interlocked()) == said
 
 
 def test_a_dry_run_checks_everything_and_sends_nothing():

@@ -7,7 +7,8 @@ import pytest
 from tests.campaign.making import terms
 from tests.daemon.test_gate import Recorder
 from tuner.adapter import LinkError
-from tuner.daemon.gate import Gate, GateRefusal, plan
+from tuner.daemon.gate import Gate
+from tuner.daemon.plan import GateRefusal, plan
 
 FREE = terms()  # x from 0 to 10, n from 0 to 4, no limits on their steps
 HOME = FREE.known_good

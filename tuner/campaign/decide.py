@@ -7,11 +7,11 @@ from typing import Any
 
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
-from tuner.campaign.moves import MOVES, VERBS, allowed
+from tuner.campaign.moves import illegal
 from tuner.campaign.questions import due, sides
 from tuner.campaign.state import MOVED_STAGES, Judgment, Mode, Stage, State, Trial
 from tuner.campaign.windows import may_ask_at
-from tuner.text import counted, listed
+from tuner.text import counted
 
 START_REASON = "The known-good setting: what every other part is compared with first."
 ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})
@@ -52,12 +52,8 @@ def decide(state: State | None, command: c.Command, actor: Actor, now: datetime)
         return (e.CampaignCreated(terms=command.terms),)
     if state is None:
         raise Refusal("not_found", "there is no such campaign")
-    if type(command) in VERBS and (state.mode, type(command)) not in MOVES:
-        raise Refusal(
-            "illegal_state",
-            f"the campaign {state.name} is {state.mode} and cannot be {VERBS[type(command)]}; "
-            f"it can be {listed(allowed(state.mode))}",
-        )
+    if (why := illegal(state.name, state.mode, command)) is not None:
+        raise Refusal(*why)
     return _RULES[type(command)](state, command, actor, now)
 
 
@@ -240,13 +236,16 @@ def _repeat(state: State, command: c.Repeat, actor: Actor, now: datetime) -> tup
     trial = _get(state, command.trial)
     if trial.stage is not Stage.DONE:
         raise Refusal("not_open", f"trial {trial.number} was not made yet: it is {trial.stage}")
-    if budget_end(state) is not None:
-        raise Refusal("budget_used_up", f"{budget_end(state)}; part {trial.tag} cannot be made again")
+    end = budget_end(state)
+    if end is None and state.spent + len(state.repeat) >= state.terms.budget.trials:
+        end = f"{counted(len(state.repeat), 'part')} to be made again will use up the budget"
+    if end is not None:
+        raise Refusal("budget_used_up", f"{end}; part {trial.tag} cannot be made again")
     return (e.RepeatWanted(trial=trial.number),)
 
 
 def _propose(state: State, command: c.Propose, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
-    if state.mode is not Mode.EXECUTE or state.trial is not None:
+    if state.trial is not None:
         raise Refusal("stale", "no proposal is wanted by now")
     number = len(state.trials) + 1
     return (e.ProposalMade(trial=number, tag=_tag(state, number), **dict(command)),)
@@ -331,6 +330,6 @@ _RULES: dict[type[Any], Callable[[State, Any, Actor, datetime], tuple[e.Event, .
     c.AnswerHome: lambda s, k, a, n: (e.HomeAnswered(**dict(k)),),
     c.Interrupt: _interrupt,
     c.Park: _park,
-    c.Reduel: lambda s, k, a, n: () if s.reduel or s.mode is not Mode.EXECUTE else (e.ReduelDue(),),
+    c.Reduel: lambda s, k, a, n: () if s.reduel else (e.ReduelDue(),),
     c.Tick: lambda s, k, a, n: (),
 }

@@ -1,6 +1,7 @@
 """What each operation answers: commands go to the engine, the rest is read from states, the journal and the model."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from datetime import datetime
@@ -21,7 +22,7 @@ from tuner.config import parse_config
 from tuner.daemon.archive import Archive, RequestKey
 from tuner.daemon.auth import LOCAL
 from tuner.daemon.engine import Engine, Result
-from tuner.daemon.machine import Machine
+from tuner.daemon.machine import InUseError, Machine
 from tuner.daemon.plan import GateRefusal, Move, plan
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
@@ -62,6 +63,7 @@ class Answers:
         self._clock = clock
         self._facts = facts
         self._stop = stop
+        self._plans = asyncio.Semaphore(1)
 
     async def __call__(
         self, request: m.Request, body: BaseModel, actor: Actor, digest: str
@@ -145,21 +147,33 @@ class Answers:
         setting = body.setting if body.setting is not None else state.trial.setting if state.trial else None
         if setting is None:
             raise Refusal("not_found", "no setting waits to be sent")
-        machine = self._machine_of(state.name)
-        have = state.machine.read_back
         try:
-            if machine is not None and state.trial is not None and not state.trial.started_at:
-                have = await machine.read_back()
-            moves = await asyncio.to_thread(plan, state.terms, have or state.terms.known_good, setting)
+            have, known = await self._setting_of(state)
+            async with self._plans:  # one at a time: the way home is planned by the same threads
+                moves = await asyncio.to_thread(plan, state.terms, have, setting)
         except GateRefusal as refusal:
             raise Refusal("gate", f"this setting would be refused: {refusal}") from refusal
         except AdapterError as error:
             raise Refusal("not_ready", f"the machine does not answer: {error}") from error
+        texts = _told(state, have, moves)
+        if texts and known:
+            texts[0] = f"{known}: {texts[0]}"
         return m.PlanView(
-            steps=[move.setting for move in moves],
-            seconds=sum(move.wait_s for move in moves),
-            texts=_told(state, have or state.terms.known_good, moves),
+            steps=[move.setting for move in moves], seconds=sum(move.wait_s for move in moves), texts=texts
         )
+
+    async def _setting_of(self, state: State) -> tuple[dict[str, Any], str]:
+        """What the machine has, and where that is known from if it could not be asked now.
+
+        It is not asked while a move, a part or the way home is under way.
+        """
+        machine = self._machine_of(state.name)
+        if machine is not None and state.trial is not None and not state.trial.started_at:
+            with contextlib.suppress(InUseError):
+                return await machine.look() or state.terms.known_good, ""
+        if state.machine.read_back is None:
+            return state.terms.known_good, "from the known-good setting"
+        return state.machine.read_back, "from what the machine had when it was asked last"
 
     async def _of_model(self, op: str, state: State) -> BaseModel:
         task = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}[op]

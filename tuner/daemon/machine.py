@@ -16,7 +16,9 @@ from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, Outcom
 from tuner.campaign.terms import AdapterTerms, Terms
 from tuner.config.parameters import parameter_info
 from tuner.daemon.host import serve
+from tuner.daemon.turns import Turns
 
+FRESH_S = 1.0  # what was read for somebody who only looks is told to others for so long
 GRACE_S = 2.0  # an adapter that keeps its deadline answers by then
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 30.0
@@ -47,11 +49,15 @@ _SETTING: TypeAdapter[dict[str, Value]] = TypeAdapter(dict[str, Value], config=C
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """A call to the adapter; `wanted` until whoever waits for it is cancelled or the machine is let go."""
+    """A call to the adapter; `wanted` until whoever waits for it is cancelled or the machine is let go.
+
+    A `patient` one lets every other one go first.
+    """
 
     name: str
     deadline_s: float
     arguments: dict[str, Any]
+    patient: bool = False
     wanted: bool = True
 
 
@@ -64,7 +70,10 @@ class Machine:
         self._sleep = sleep
         self._process: ForkServerProcess | None = None
         self._pipe: Connection | None = None
-        self._turn = asyncio.Lock()
+        self._turns = Turns()
+        self._reserved = False
+        self._look: asyncio.Task[dict[str, Value]] | None = None
+        self._looked_s = 0.0
         self._calls: set[_Call] = set()
         self._deaths = 0
         self._rest_until_s = 0.0
@@ -91,6 +100,39 @@ class Machine:
         deadline_s = self.terms.adapter.deadlines.read_back_s
         return await self._call("read_back", _SETTING.validate_python, deadline_s)
 
+    def reserve(self, reserved: bool) -> None:
+        """From now on a move, a part or the way home is under way, and nobody else may look; or not any more."""
+        self._reserved = reserved
+        self._look = None  # what was read before a move is not fresh after it
+        if reserved:
+            self._turns.drop(_UnwantedError("read_back was given up before it was sent"))
+
+    async def look(self) -> dict[str, Value]:
+        """The setting for whoever only wants to know: one read for all who ask, and every other call goes first.
+
+        Raises:
+            InUseError: Now is not the time to look.
+            AdapterError: The machine does not say.
+        """
+        if self._reserved:
+            raise InUseError("the machine is in use")
+        look, clock = self._look, asyncio.get_running_loop().time
+        if look is None or (
+            look.done() and (look.cancelled() or look.exception() or clock() > self._looked_s + FRESH_S)
+        ):
+            look = self._look = asyncio.create_task(self._read_for_all())
+            look.add_done_callback(_noticed)
+        return dict(await asyncio.shield(look))
+
+    async def _read_for_all(self) -> dict[str, Value]:
+        try:
+            deadline_s = self.terms.adapter.deadlines.read_back_s
+            return await self._call("read_back", _SETTING.validate_python, deadline_s, patient=True)
+        except _UnwantedError as error:
+            raise InUseError("the machine is in use") from error
+        finally:
+            self._looked_s = asyncio.get_running_loop().time()
+
     async def apply(self, setting: Mapping[str, Value]) -> None:
         """Send the machine a setting."""
         await self._call("apply", _nothing, self.terms.adapter.deadlines.apply_s, setting=dict(setting))
@@ -113,7 +155,7 @@ class Machine:
             with contextlib.suppress(AdapterError, TimeoutError):
                 await asyncio.wait_for(self._call("close", _nothing, GRACE_S), 2 * GRACE_S)
         self.kill()
-        async with self._turn:
+        async with self._turns.turn():
             self._drop()
 
     def kill(self) -> None:
@@ -122,7 +164,7 @@ class Machine:
             call.wanted = False
         if self._process is not None and self._process.is_alive():
             self._process.kill()
-        if not self._turn.locked():
+        if not self._turns.taken:
             self._drop()
 
     def _drop(self) -> None:
@@ -133,13 +175,15 @@ class Machine:
         if process is not None and process.is_alive():  # the number of one that is gone may be another's by now
             process.kill()
 
-    async def _call(self, name: str, parse: Callable[[Any], T], deadline_s: float, **arguments: Any) -> T:
+    async def _call(
+        self, name: str, parse: Callable[[Any], T], deadline_s: float, *, patient: bool = False, **arguments: Any
+    ) -> T:
         """One call and its answer.
 
         Whoever waits may be cancelled. A call that was sent goes on until it is answered, because an answer that nobody
         waits for would be taken for the next one's; a call that was not sent by then never is.
         """
-        call = _Call(name, deadline_s, arguments)
+        call = _Call(name, deadline_s, arguments, patient)
         self._calls.add(call)
         task = asyncio.create_task(self._in_turn(call))
         task.add_done_callback(_noticed)
@@ -158,7 +202,8 @@ class Machine:
 
     async def _in_turn(self, call: _Call) -> Any:
         """Calls of one machine never overlap."""
-        async with self._turn:
+        async with self._turns.turn(patient=call.patient):
+            _check_wanted(call)
             if self._process is None and call.name == "close":
                 return None
             if self._process is not None and _differ(self._begun_with, self.terms.adapter) and call.name != "close":
@@ -245,6 +290,10 @@ class Machine:
 def _differ(one: AdapterTerms, other: AdapterTerms) -> bool:
     """Whether another adapter is needed; deadlines go with every call."""
     return (one.name, one.settings) != (other.name, other.settings)
+
+
+class InUseError(LinkError):
+    """The machine was not asked, because more important calls come first."""
 
 
 class _LostError(LinkError):

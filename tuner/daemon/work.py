@@ -18,6 +18,7 @@ from tuner.daemon.engine import Post
 from tuner.daemon.gate import Answer, Gate
 from tuner.daemon.machine import Machine
 from tuner.daemon.speculation import Speculation
+from tuner.daemon.whereabouts import Whereabouts
 
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 30.0
@@ -55,6 +56,7 @@ class Work:
     name: str
     around: Surroundings
     machine: Machine
+    where: Whereabouts = field(default_factory=Whereabouts)
     draining: bool = False
     _state: State | None = None
     _effect: Effect | None = None
@@ -68,12 +70,14 @@ class Work:
     @classmethod
     def of(cls, state: State, around: Surroundings) -> "Work":
         """The work of a campaign that has done nothing yet."""
-        return cls(state.name, around, Machine(state.terms))
+        return cls(state.name, around, Machine(state.terms), Whereabouts.of(state.machine))
 
     def follow(self, state: State) -> None:
         """Begin what the state wants, give up what it does not want any more."""
         self._state = state
         self.machine.use(state.terms)
+        if wanted(state) is None and state.mode is not Mode.EXECUTE:
+            self.where.release()  # it is people's until they resume or start tuning, or send it home
         want = self._allowed(wanted(state))
         if want != self._effect:
             self._change(want, state)
@@ -107,6 +111,7 @@ class Work:
             before.cancel()
             await asyncio.gather(before, return_exceptions=True)
         self.machine.kill()  # a part under way could take hours
+        self.machine.reserve(True)
         answer = await self._through_gate(state, state.terms.known_good, home=True)
         if answer.result == "applied":
             log.warning("%s: the machine is at its known-good setting; the journal does not say so", self.name)
@@ -141,6 +146,7 @@ class Work:
         before, self._task, self._effect = self._task, None, want
         if before is not None:
             before.cancel()
+        self.machine.reserve(isinstance(want, Send | Run | ReturnHome))
         if state.mode is Mode.ABORTED:
             self.machine.kill()
         if want is not None:
@@ -216,7 +222,7 @@ class Work:
         return answer
 
     def _gate(self) -> Gate:
-        return Gate(self.machine, asyncio.sleep, self._news)
+        return Gate(self.machine, asyncio.sleep, self._news, self.where)
 
     async def _run(self, effect: Run, state: State) -> None:
         trial = state.trials[effect.trial - 1]
