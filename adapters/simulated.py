@@ -24,6 +24,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.address import file_address
 from tuner.problems import UnknownProblemError, get_problem
 from tuner.text import counted
 
@@ -94,6 +95,11 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
             return ()
         variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
         return (f"the problem {problem.name} has {variables}, the campaign {given}",)
+
+    @classmethod
+    def occupies(cls, settings: SimulatedSettings) -> Sequence[str]:
+        """The file that is the machine's memory; without one each campaign has a machine of its own."""
+        return () if settings.memory is None else (file_address(settings.memory),)
 
     def open(self, deadline_s: float) -> None:
         """Switch the machine on."""

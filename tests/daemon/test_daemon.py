@@ -9,17 +9,15 @@ import threading
 import pytest
 import zmq
 
-from tests.daemon.running import better, campaign_text, daemon, tune, until
+from tests.daemon.running import CREATE, better, campaign_text, daemon, tune, until
 from tuner.wire.errors import RefusedReply
 from tuner.wire.messages import Request
 
 
 @pytest.fixture(scope="module")
 def running():
-    text = (
-        campaign_text("press", trials=5) + campaign_text("oven", trials=500) + campaign_text("lathe", autostart=False)
-    )
-    with daemon(text) as one:
+    text = campaign_text("press", trials=5) + campaign_text("oven", trials=500)
+    with daemon(CREATE + text + campaign_text("lathe", autostart=False)) as one:
         yield one.start()
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.config.section import Complaint, Section, reject
+from tuner.plugins import AdapterNotFoundError, load_adapter
 from tuner.text import shown
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
@@ -57,8 +58,10 @@ class Daemon(Section):
     requests: Endpoint | None = Field(None, description="endpoint that answers requests")
     events: Endpoint | None = Field(None, description="endpoint that publishes events")
     local_role: Literal["viewer", "operator", "engineer", "controller"] = Field(
-        "engineer", description="what clients without a key may do; they reach the daemon only by an ipc endpoint"
+        "operator", description="what members of the daemon's group may do without a key; its own user is an engineer"
     )
+    create_over_wire: bool = Field(False, description="whether engineers may create campaigns by request")
+    create_adapters: tuple[str, ...] = Field((), description="adapters that a campaign created by request may have")
     drain_s: float = Field(
         60.0, ge=0, le=86_400, description="how long a part under way may take when the daemon stops"
     )
@@ -71,6 +74,23 @@ class Daemon(Section):
         if tcp[0] != tcp[1]:
             missing, given = ("events", "requests") if tcp[0] else ("requests", "events")
             reject([Complaint((missing,), f"must be a tcp endpoint too, because {given} is: clients need both")])
+        return self
+
+    @model_validator(mode="after")
+    def _creatable(self) -> Self:
+        if self.create_over_wire and not self.create_adapters:
+            reject([Complaint(("create_adapters",), "is needed with create_over_wire: the adapters that may be used")])
+        found = []
+        for index, name in enumerate(self.create_adapters):
+            try:
+                runs = load_adapter(name).starts_programs
+            except AdapterNotFoundError as error:
+                found.append(Complaint(("create_adapters", index), str(error)))
+                continue
+            if runs:
+                sentence = f"the adapter {shown(name)} starts programs: over the wire it would be a shell for engineers"
+                found.append(Complaint(("create_adapters", index), sentence))
+        reject(found)
         return self
 
 
