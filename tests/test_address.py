@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tuner.address import endpoint_address, file_address, host_address, same_host, shared
+from tuner.address import endpoint_address, host_address, same_host, shared
 from tuner.plugins import load_adapter
 
 HEAT = {"node": "ns=2;s=Press.Heat"}
@@ -15,7 +15,8 @@ REGISTERS = {"parameters": {"heat": {"address": 1}}, "trial": {"start": {"addres
 
 @pytest.mark.parametrize(
     "name",
-    ["localhost", "LOCALHOST.", "127.0.0.1", "127.8.9.1", "127.1", "2130706433", "0x7f000001", "::1", "[::1]", "0.0.0.0",
+    ["localhost", "LOCALHOST.", "127.0.0.1", "127.8.9.1", "127.1", "2130706433", "0x7f000001", "::1", "[::1]",
+     "0.0.0.0",  # noqa: S104 - a name, nothing is bound
      "*", "::", "::ffff:127.0.0.1", "press.localhost", socket.gethostname()],
 )  # fmt: skip
 def test_this_host_has_one_name(name):
@@ -24,7 +25,12 @@ def test_this_host_has_one_name(name):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Press3.Plant.", "press3.plant"), ("10.0.0.7", "::ffff:10.0.0.7"), ("10.0.0.7", "10.7"), ("FD00::1", "fd00:0::1")],
+    [
+        ("Press3.Plant.", "press3.plant"),
+        ("10.0.0.7", "::ffff:10.0.0.7"),
+        ("10.0.0.7", "10.7"),
+        ("FD00::1", "fd00:0::1"),
+    ],
 )
 def test_a_host_is_the_same_however_it_is_written(one, other):
     assert same_host(one) == same_host(other) != "localhost"

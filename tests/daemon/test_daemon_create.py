@@ -35,7 +35,7 @@ def open_to_engineers():
         yield running.start()
 
 
-MQTT = 'set = "a"\nactual = "b"\ntrigger = "c"\nresult = "d"\n'
+MQTT = 'set = "a"\nactual = "b"\nstatus = "e"\ntrigger = "c"\nresult = "d"\n'
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,9 @@ def test_one_machine_under_two_names_is_moved_by_one_campaign_at_a_time(tmp_path
     one = campaign_text("one", machine=f'memory = "{tmp_path}/machine.json"')
     two = campaign_text("two", machine=f'memory = "{tmp_path}/link"', autostart=False)
     with daemon(one + two) as running:
+        check = [sys.executable, "-m", "tuner", "check-config", str(running.config)]
+        shown = subprocess.run(check, capture_output=True, text=True, timeout=60, check=True)
+        assert "warning: the campaigns one and two both reach" in shown.stderr
         running.start()
         running.wait_for_log("only one of them can run at a time")
         with running.client() as client:
@@ -87,9 +90,6 @@ def test_one_machine_under_two_names_is_moved_by_one_campaign_at_a_time(tmp_path
             client.stop("one", "the other's turn")
             until(client, "one", lambda view: view.machine.home)
             client.start("two")
-        check = [sys.executable, "-m", "tuner", "check-config", str(running.config)]
-        shown = subprocess.run(check, capture_output=True, text=True, timeout=60, check=True)
-        assert "warning: the campaigns one and two both reach" in shown.stderr
 
 
 def test_terms_from_before_addresses_were_told_are_read_and_completed_by_the_next_start(tmp_path):

@@ -209,7 +209,7 @@ def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
     state = _duel(state, event.duel, judgment=event.judgment)
     duel = state.duels[event.duel - 1]
     judgment = Judgment(
-        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s
+        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s, one.actor
     )
     return replace(state, judgments=(*state.judgments, judgment))
 

@@ -160,7 +160,6 @@ class AdapterChoice(Section):
             reject(explain(error, model))
             raise
 
-
     @property
     def occupies(self) -> tuple[str, ...]:
         """The addresses of the machine, as far as the settings tell them."""

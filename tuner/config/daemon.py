@@ -13,6 +13,7 @@ from tuner.plugins import AdapterNotFoundError, load_adapter
 from tuner.text import shown
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
+OWNERS_SUFFIX = ".own"  # of the socket that only the daemon's own user may open
 LONGEST_SOCKET_PATH = 107  # bytes, a limit of the operating system
 
 
@@ -74,6 +75,9 @@ class Daemon(Section):
         if tcp[0] != tcp[1]:
             missing, given = ("events", "requests") if tcp[0] else ("requests", "events")
             reject([Complaint((missing,), f"must be a tcp endpoint too, because {given} is: clients need both")])
+        taken = [name for name in ("requests", "events") if (getattr(self, name) or "").endswith(OWNERS_SUFFIX)]
+        sentence = f"must not end with {OWNERS_SUFFIX}: that is the socket of the daemon's own user"
+        reject([Complaint((name,), sentence) for name in taken])
         return self
 
     @model_validator(mode="after")
@@ -136,3 +140,8 @@ def places(daemon: Daemon, environ: Mapping[str, str], home: Path) -> Places:
         requests=daemon.requests or f"ipc://{sockets / 'requests.sock'}",
         events=daemon.events or f"ipc://{sockets / 'events.sock'}",
     )
+
+
+def owners(requests: str) -> str:
+    """The endpoint beside a local one that only the daemon's own user may open."""
+    return f"ipc://{Path(requests.removeprefix('ipc://')).with_suffix(OWNERS_SUFFIX)}"

@@ -76,8 +76,8 @@ def signed_in(operator: str | None) -> str | None:
         raise click.UsageError(f"an operator's name has {NAME_LENGTH} characters at most")
     try:
         return person(operator or "") or None
-    except CannotError:
-        raise click.UsageError(f"{operator} is not a name for a person: the daemon's own words are signed so") from None
+    except CannotError as error:
+        raise click.UsageError(f"{operator} is not a name for a person: {error.__cause__}") from None
 
 
 def need_terminal(environ: Mapping[str, str]) -> None:

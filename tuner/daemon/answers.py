@@ -97,7 +97,7 @@ class Answers:
             return m.Welcome(
                 version=max(common),
                 tuner=self._facts.version,
-                you=actor.name,
+                you=actor.signature,
                 role=cast("m.Role", actor.role),
                 ops=allowed,
                 events=self._facts.events,

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ValidationError
 from tuner.campaign.decide import Actor, Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
-from tuner.config.daemon import LONGEST_SOCKET_PATH
-from tuner.daemon.auth import Doorman, authorised
+from tuner.config.daemon import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
+from tuner.daemon.auth import Door, Doorman, authorised
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
 from tuner.times import text_of
@@ -32,6 +32,7 @@ MOST_OPEN = 2000  # requests that are being worked on
 MOST_OF_CLIENT = 200  # of them by one client
 BUSY = "too many requests at once; try again"
 SOCKET_MODE = 0o660
+OWNERS_MODE = 0o600
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class Sockets:
         self._clock = clock
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
-        self._routers: list[tuple[zmq.asyncio.Socket, bool]] = []
+        self._routers: list[tuple[zmq.asyncio.Socket, Door]] = []
         self._publishers: list[zmq.Socket[bytes]] = []
         self._open: set[asyncio.Task[None]] = set()
         self._of_client: Counter[bytes] = Counter()
@@ -61,7 +62,7 @@ class Sockets:
         for endpoint in requests:
             router = self._context.socket(zmq.ROUTER)
             router.setsockopt(zmq.ROUTER_MANDATORY, 1)
-            self._routers.append((router, is_encrypted(endpoint)))  # at once, so that it is closed whatever happens
+            self._routers.append((router, door_of(endpoint)))  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
             publisher = self._plain.socket(zmq.PUB)
@@ -74,12 +75,16 @@ class Sockets:
             self._doorman.secure(socket)
         if endpoint.startswith("ipc://"):
             self._locks.append(_reserve(Path(endpoint.removeprefix("ipc://"))))
+        before = os.umask(0o177)  # nobody else comes in between binding and the rights of the file
         try:
             socket.bind(endpoint)
         except zmq.ZMQError as error:
             raise ConfigError(f"cannot listen at {endpoint}: {error}") from error
+        finally:
+            os.umask(before)
         if endpoint.startswith("ipc://"):
-            Path(endpoint.removeprefix("ipc://")).chmod(SOCKET_MODE)
+            mode = OWNERS_MODE if door_of(endpoint) == "owner" else SOCKET_MODE
+            Path(endpoint.removeprefix("ipc://")).chmod(mode)
 
     def publish(self, name: str, one: Recorded, state: State) -> None:
         """Publish an event that is safe."""
@@ -103,9 +108,9 @@ class Sockets:
 
     async def serve(self, answer: "Answerer") -> None:
         """Answer requests for ever."""
-        await asyncio.gather(*(self._receive(router, secure, answer) for router, secure in self._routers))
+        await asyncio.gather(*(self._receive(router, door, answer) for router, door in self._routers))
 
-    async def _receive(self, router: zmq.asyncio.Socket, secure: bool, answer: "Answerer") -> None:
+    async def _receive(self, router: zmq.asyncio.Socket, door: Door, answer: "Answerer") -> None:
         while True:
             frames = await router.recv_multipart(copy=False)
             if len(frames) < 2:
@@ -116,27 +121,27 @@ class Sockets:
                 await _send(router, client, reply)
                 continue
             self._of_client[client] += 1
-            task = asyncio.create_task(self._handle(router, client, frames[-1], secure, answer))
+            task = asyncio.create_task(self._handle(router, client, frames[-1], door, answer))
             self._open.add(task)
             task.add_done_callback(self._open.discard)
 
     async def _handle(
-        self, router: zmq.asyncio.Socket, client: bytes, frame: zmq.Frame, secure: bool, answer: "Answerer"
+        self, router: zmq.asyncio.Socket, client: bytes, frame: zmq.Frame, door: Door, answer: "Answerer"
     ) -> None:
         try:
-            await _send(router, client, await self._reply(frame, secure, answer))
+            await _send(router, client, await self._reply(frame, door, answer))
         finally:
             self._of_client[client] -= 1
             if not self._of_client[client]:
                 del self._of_client[client]
 
-    async def _reply(self, frame: zmq.Frame, secure: bool, answer: "Answerer") -> m.Reply:
+    async def _reply(self, frame: zmq.Frame, door: Door, answer: "Answerer") -> m.Reply:
         identity = ""
         try:
-            name, role = self._doorman.identify(frame, secure=secure)
+            sender = self._doorman.identify(frame, door)
             request = _parsed(frame.bytes)
             identity = request.id
-            op, actor = authorised(request, name, role)
+            op, actor = authorised(request, sender)
             body = _body(op, request)
             status, value = await answer(request, body, actor, digest(request))
             return m.Reply(id=identity, status=status, body=value.model_dump(mode="json"))
@@ -173,6 +178,13 @@ class Answerer(Protocol):
         self, request: m.Request, body: BaseModel, actor: Actor, digest: str
     ) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer; raises a Refusal."""
+
+
+def door_of(endpoint: str) -> Door:
+    """Who may come by an endpoint."""
+    if is_encrypted(endpoint):
+        return "network"
+    return "owner" if endpoint.endswith(OWNERS_SUFFIX) else "group"
 
 
 async def _send(router: zmq.asyncio.Socket, client: bytes, reply: m.Reply) -> None:

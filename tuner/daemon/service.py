@@ -23,7 +23,7 @@ from tuner.compute.pool import Pool
 from tuner.config import Config
 from tuner.config.campaign import shared_machines
 from tuner.config.daemon import Daemon as DaemonConfig
-from tuner.config.daemon import Places, places
+from tuner.config.daemon import Places, owners, places
 from tuner.daemon.answers import Answers, Facts
 from tuner.daemon.api import Sockets
 from tuner.daemon.archive import Archive
@@ -146,8 +146,9 @@ class Service:
         setup = self._setup
         await self._engine.load()
         local = setup.local
-        both = [(local.requests, local.events), (setup.places.requests, setup.places.events)]
-        self._sockets.bind(*(list(dict.fromkeys(ends)) for ends in zip(*both, strict=True)))
+        requests = [owners(local.requests), local.requests, setup.places.requests]
+        events = [local.events, setup.places.events]
+        self._sockets.bind(list(dict.fromkeys(requests)), list(dict.fromkeys(events)))
         self._calendar.start(setup.config.daemon.backup_hours)
         facts = Facts(
             version=version("process-tuner"),
