@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -33,6 +34,8 @@ MOST_OF_CLIENT = 200  # of them by one client
 BUSY = "too many requests at once; try again"
 SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
+REBIND_S = 0.02  # between two attempts to listen at an endpoint again
+WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +54,7 @@ class Sockets:
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
         self._routers: list[tuple[zmq.asyncio.Socket, Door]] = []
-        self._publishers: list[zmq.Socket[bytes]] = []
+        self._publishers: dict[str, zmq.Socket[bytes]] = {}
         self._open: set[asyncio.Task[None]] = set()
         self._of_client: Counter[bytes] = Counter()
         self._locks: list[int] = []
@@ -65,9 +68,8 @@ class Sockets:
             self._routers.append((router, door_of(endpoint)))  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
-            publisher = self._plain.socket(zmq.PUB)
-            self._publishers.append(publisher)
-            self._prepare(publisher, endpoint, m.LARGEST_BYTES)
+            self._publishers[endpoint] = self._plain.socket(zmq.PUB)
+            self._prepare(self._publishers[endpoint], endpoint, m.LARGEST_BYTES)
 
     def _prepare(self, socket: "zmq.Socket[bytes] | zmq.asyncio.Socket", endpoint: str, largest_bytes: int) -> None:
         limit(socket, largest_bytes)
@@ -103,8 +105,36 @@ class Sockets:
 
     def _send(self, topic: bytes, message: BaseModel) -> None:
         frames = [topic, message.model_dump_json().encode()]
-        for publisher in self._publishers:
+        if self._doorman.somebody_left():
+            self._shut_out()
+        for publisher in self._publishers.values():
             publisher.send_multipart(frames, zmq.NOBLOCK)  # a PUB socket drops what a slow subscriber does not take
+
+    def _shut_out(self) -> None:
+        """End all connections to the encrypted events, so that everybody has to show their key again.
+
+        libzmq asks for a key once a connection and cannot end a single one. Clients connect again by themselves and
+        find by the numbers what they have missed.
+        """
+        for endpoint in [one for one in self._publishers if is_encrypted(one)]:
+            self._publishers.pop(endpoint).close(0)
+            task = asyncio.get_running_loop().create_task(self._publish_again(endpoint))
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
+
+    async def _publish_again(self, endpoint: str) -> None:
+        """Listen at an endpoint that was just closed: it is free when libzmq's own thread has let go of it."""
+        for attempt in itertools.count(1):
+            publisher = self._plain.socket(zmq.PUB)
+            try:
+                self._prepare(publisher, endpoint, m.LARGEST_BYTES)
+                break
+            except ConfigError as error:
+                publisher.close(0)
+                log.log(logging.WARNING if attempt % WARN_EVERY == 0 else logging.DEBUG, "%s", error)
+                await asyncio.sleep(REBIND_S)
+        self._publishers[endpoint] = publisher
+        log.info("a key was taken away: everybody shows theirs again at %s", endpoint)
 
     async def serve(self, answer: "Answerer") -> None:
         """Answer requests for ever."""
@@ -160,7 +190,7 @@ class Sockets:
             task.cancel()
         for router, _ in self._routers:
             router.close(0)
-        for publisher in self._publishers:
+        for publisher in self._publishers.values():
             publisher.close(0)
         self._doorman.stop()
         self._context.term()

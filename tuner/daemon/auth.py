@@ -38,6 +38,7 @@ class Doorman:
         self._keys = keys
         self._local_role: Role = local_role
         self._authenticator: AsyncioAuthenticator | None = None
+        self._accepted = frozenset[str]() if keys is None else keys.accepted
 
     def start(self, context: zmq.asyncio.Context) -> None:
         """Begin to answer libzmq's question whether a key may connect; without that any key could."""
@@ -58,6 +59,14 @@ class Doorman:
             return False
         self._keys.reload_if_changed()
         return self._keys.role_of(key) is not None
+
+    def somebody_left(self) -> bool:
+        """Whether a key was taken away since this was asked last: whoever has it may still be connected."""
+        if self._keys is None:
+            return False
+        self._keys.reload_if_changed()
+        before, self._accepted = self._accepted, self._keys.accepted
+        return not before <= self._accepted
 
     def secure(self, socket: zmq.Socket[Any]) -> None:
         """Make a socket speak CURVE and ask us about every client."""

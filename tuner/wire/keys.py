@@ -80,6 +80,11 @@ class KeyRing:
         key = self._by_public.get(text)
         return None if key is None or key.revoked else (key.name, key.role)
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The public keys of all clients that may connect."""
+        return frozenset(public for public, key in self._by_public.items() if not key.revoked)
+
     def list(self) -> tuple[KnownKey, ...]:
         """All keys by name, also the revoked ones."""
         return tuple(self._keys[name] for name in sorted(self._keys))
