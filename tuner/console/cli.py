@@ -120,6 +120,10 @@ def console(
         serve_console(context, chosen, port)
         return
     need_terminal(os.environ)
+    if os.environ.get("TEXTUAL_DRIVER"):
+        from tuner.processes import end_with_parent
+
+        end_with_parent()  # a browser's console is nothing without its server, also if that is killed
     from tuner.console.app import ConsoleApp
     from tuner.console.base_app import Options
     from tuner.wire.aio import AsyncClient
