@@ -223,7 +223,9 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         noted = {"setting": self._setting, "parts": parts, "calls": self._calls}
         written = self.settings.memory.with_name(self.settings.memory.name + ".new")
         try:
-            written.write_text(json.dumps(noted), "utf-8")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(written, flags, 0o600), "w", encoding="utf-8") as file:
+                json.dump(noted, file)
             written.replace(self.settings.memory)  # a crash leaves the old memory or the new one
         except OSError as error:
             raise LinkError(f"the memory of the simulated machine cannot be written: {error}") from error

@@ -18,7 +18,7 @@ def leave_out_working_directory() -> None:
     os.environ.setdefault(_VARIABLE, _OURS)
     run_as = getattr(sys.modules.get("__main__"), "__spec__", None)
     by_module = run_as is not None and run_as.name.partition(".")[0] == __name__.partition(".")[0]
-    if by_module and not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
+    if by_module and not sys.flags.safe_path and sys.path[:1] in ([""], [os.getcwd()]):  # noqa: PTH109 - imports less
         del sys.path[0]
 
 

@@ -121,6 +121,11 @@ def sessions(server_pid):
     return {int(line) for line in listed.stdout.split()}
 
 
+def proc(pid, name):
+    """What the kernel tells of a process."""
+    return Path(f"/proc/{pid}/{name}").read_text("utf-8", "replace")
+
+
 @pytest.fixture
 def server(running):
     """A server of one's own, with its process."""
@@ -177,12 +182,9 @@ async def test_a_screen_has_a_sane_size_whatever_the_browser_says(server):
     process, url = server
     async with aiohttp.ClientSession() as http, http.ws_connect(f"{url}?width=99999999&height=99999999") as socket:
         (console,) = await until_true(lambda: sessions(process.pid))
-        environ = dict(
-            entry.split(b"=", 1)
-            for entry in Path(f"/proc/{console}/environ").read_bytes().split(b"\0")
-            if b"=" in entry
-        )
-        assert (environ[b"COLUMNS"], environ[b"ROWS"]) == (b"500", b"200")
+        words = proc(console, "environ").split("\0")
+        environ = dict(word.split("=", 1) for word in words if "=" in word)
+        assert (environ["COLUMNS"], environ["ROWS"]) == ("500", "200")
         first = await socket.receive(DEADLINE_S)
         assert first.type == aiohttp.WSMsgType.BINARY
         await socket.send_json(["resize", {"width": 10**9, "height": -3}])
@@ -190,7 +192,7 @@ async def test_a_screen_has_a_sane_size_whatever_the_browser_says(server):
         while (message := await socket.receive(DEADLINE_S)).type != aiohttp.WSMsgType.TEXT:
             assert message.type == aiohttp.WSMsgType.BINARY
         assert message.json() == ["pong", "still there?"]
-        memory = [line for line in Path(f"/proc/{console}/status").read_text().splitlines() if line.startswith("VmRSS")]
+        memory = [line for line in proc(console, "status").splitlines() if line.startswith("VmRSS")]
         assert int(memory[0].split()[1]) < 400_000  # kB
 
 
@@ -211,7 +213,7 @@ async def test_a_console_ends_with_its_socket_with_its_server_and_with_nonsense(
                 await until_true(lambda: not sessions(process.pid))
         async with http.ws_connect(url):
             (console,) = await until_true(lambda: sessions(process.pid))
-            await until_true(lambda: b"tuner.console" in Path(f"/proc/{console}/cmdline").read_bytes())
+            await until_true(lambda: "tuner.console" in proc(console, "cmdline"))
             process.kill()
             process.wait(20)
         await until_true(lambda: not Path(f"/proc/{console}").exists())
