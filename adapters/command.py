@@ -36,6 +36,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.address import file_address
 from tuner.text import shown
 
 Operation = Literal["open", "apply", "read_back", "run_trial", "health", "go_to", "close"]
@@ -67,6 +68,7 @@ class CommandAdapter(Adapter[CommandSettings]):
     """Runs a program of yours for every part: setting and tag as JSON on stdin, outcome as JSON on stdout."""
 
     Settings: ClassVar[type[AdapterSettings]] = CommandSettings
+    starts_programs: ClassVar[bool] = True
 
     def __init__(self, settings: CommandSettings, parameters: Sequence[ParameterInfo]) -> None:
         """See `Adapter`."""
@@ -88,6 +90,13 @@ class CommandAdapter(Adapter[CommandSettings]):
         if "go_to" in known and "apply" not in known:
             found.append('operations has "go_to", which needs "apply" and "read_back"')
         return found
+
+    @classmethod
+    def occupies(cls, settings: CommandSettings) -> Sequence[str]:
+        """The program as it is called: other arguments, variables or another directory may mean another machine."""
+        program = shutil.which(settings.argv[0]) or Path(settings.directory or ".", settings.argv[0])
+        call = [*settings.argv[1:], os.path.realpath(settings.directory or "."), sorted(settings.environment.items())]
+        return (file_address(program, json.dumps(call)),)
 
     def open(self, deadline_s: float) -> None:
         """See that the program is there, and tell it if it wants to know."""

@@ -25,6 +25,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.address import endpoint_address, file_address
 from tuner.text import listed
 
 
@@ -76,6 +77,17 @@ class LineAdapter(Adapter[LineSettings]):
         super().__init__(settings, parameters)
         self._link: Link | None = None
         self._lock: int | None = None
+
+    @classmethod
+    def occupies(cls, settings: LineSettings) -> Sequence[str]:
+        """The address of the link."""
+        kind, _, place = settings.address.partition("://")
+        return (file_address(place) if kind == "ipc" else endpoint_address(settings.address, 0),)
+
+    @classmethod
+    def of_this_host(cls, settings: LineSettings) -> Sequence[str]:
+        """Keys, and the file of a link within this host: binding it takes the place of what is there."""
+        return (*super().of_this_host(settings), *(["address"] if settings.address.startswith("ipc:") else []))
 
     def open(self, deadline_s: float) -> None:
         """Bind or connect, and wait for a first word of the controller; if none comes, the door stays open."""

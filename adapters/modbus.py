@@ -10,6 +10,7 @@ from adapters.handshake import HandshakeAdapter
 from adapters.modbus_map import FORMATS, ModbusSettings, Register, Table, TextRegisters, complaints_on
 from adapters.signals import Place, Raw
 from tuner.adapter import AdapterSettings, LinkError, ParameterInfo, RefusedError
+from tuner.address import file_address, host_address
 from tuner.text import shown
 
 try:
@@ -34,6 +35,19 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
     def complaints(cls, settings: ModbusSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
         """What is wrong with the register map."""
         return complaints_on(settings, parameters)
+
+    @classmethod
+    def occupies(cls, settings: ModbusSettings) -> Sequence[str]:
+        """One device on a line, or behind a gateway; over TCP 0 and 255 both mean the host itself."""
+        if settings.serial is not None:
+            return (file_address(settings.serial.port, settings.unit_id),)
+        port = settings.port or (802 if settings.tls else 502)
+        return (host_address(settings.host or "", port, settings.unit_id or 255),)
+
+    @classmethod
+    def of_this_host(cls, settings: ModbusSettings) -> Sequence[str]:
+        """Certificates and a serial line."""
+        return (*super().of_this_host(settings), *(["serial.port"] if settings.serial else []))
 
     def close(self) -> None:
         """Hang up."""

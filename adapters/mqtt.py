@@ -32,6 +32,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.address import host_address
 from tuner.text import shown
 
 T = TypeVar("T")
@@ -60,6 +61,18 @@ class MqttAdapter(Adapter[MqttSettings]):
     def complaints(cls, settings: MqttSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
         """Topics that cannot work together, and ways to mistake an old message for a new one."""
         return topic_complaints(settings, parameters)
+
+    @classmethod
+    def occupies(cls, settings: MqttSettings) -> Sequence[str]:
+        """The topics by which the machine is set and started: a broker has many machines."""
+        topics = {settings.set.partition("{")[0].rstrip("/") or settings.set, settings.trigger}
+        port = settings.port or (8883 if settings.tls else 1883)
+        return tuple(host_address(settings.host, port, topic) for topic in sorted(topics))
+
+    @classmethod
+    def of_this_host(cls, settings: MqttSettings) -> Sequence[str]:
+        """Files, and the variable of a password."""
+        return (*super().of_this_host(settings), *(["password_variable"] if settings.password_variable else []))
 
     def open(self, deadline_s: float) -> None:
         """Connect to the broker; whether the machine is there is told by `health`."""

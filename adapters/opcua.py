@@ -7,9 +7,10 @@ from typing import Any, ClassVar, TypeVar
 
 from adapters.handshake import HandshakeAdapter
 from adapters.opcua_link import LINK_FAILURES, Link
-from adapters.opcua_map import Node, OpcuaSettings, Start, complaints_on
+from adapters.opcua_map import NODE_ID, Node, OpcuaSettings, Start, complaints_on
 from adapters.signals import Place, Raw
 from tuner.adapter import AdapterError, AdapterSettings, LinkError, ParameterInfo, RefusedError
+from tuner.address import endpoint_address
 from tuner.text import shown
 
 try:
@@ -35,6 +36,7 @@ _INTEGERS = {
     ua.VariantType.Int64: (-(2**63), 2**63 - 1), ua.VariantType.UInt64: (0, 2**64 - 1),
 }  # fmt: skip
 _LARGEST_FLOAT = 3.4028234e38
+DEFAULT_PORT = 4840
 
 
 class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
@@ -48,6 +50,22 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
     def complaints(cls, settings: OpcuaSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
         """What is wrong with the node map."""
         return complaints_on(settings, parameters)
+
+    @classmethod
+    def occupies(cls, settings: OpcuaSettings) -> Sequence[str]:
+        """The nodes that are written: one server may bear several machines; a namespace has a number and a name."""
+        start = settings.trial.start
+        parts = [_identifier(entry.node) for entry in settings.parameters.values()]
+        if start.node:
+            parts.append(_identifier(start.node))
+        if start.object and start.method:  # objects of one kind may share the node of a method
+            parts.append(f"{_identifier(start.object)}/{_identifier(start.method)}")
+        return tuple(endpoint_address(settings.endpoint, DEFAULT_PORT, part) for part in parts)
+
+    @classmethod
+    def of_this_host(cls, settings: OpcuaSettings) -> Sequence[str]:
+        """Files, and the variable of a password."""
+        return (*super().of_this_host(settings), *(["password_env"] if settings.password_env else []))
 
     def close(self) -> None:
         """End the session."""
@@ -205,3 +223,9 @@ def _variant(name: str, kind: ua.VariantType, raw: Raw) -> ua.Variant:
     if value is None:
         raise RefusedError(f"{name} = {shown(raw)} does not fit into its node, which is of type {kind.name}")
     return ua.Variant(value, kind)
+
+
+def _identifier(node: str) -> str:
+    """A node id without its namespace."""
+    match = NODE_ID.fullmatch(node)
+    return match["identifier"] if match else node

@@ -20,6 +20,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.address import endpoint_address, file_address
 
 
 class SerialAdapter(Adapter[SerialSettings]):
@@ -41,6 +42,17 @@ class SerialAdapter(Adapter[SerialSettings]):
         if settings.alarm and not (settings.alarm_over or settings.health):
             found.append("alarm needs alarm_over or health: else nobody learns when it is over")
         return found
+
+    @classmethod
+    def occupies(cls, settings: SerialSettings) -> Sequence[str]:
+        """The device, or the terminal server."""
+        port = settings.port
+        return (endpoint_address(port, 0) if "://" in port else file_address(port),)
+
+    @classmethod
+    def of_this_host(cls, settings: SerialSettings) -> Sequence[str]:
+        """The port: a device, or an address of pyserial's that may name files too."""
+        return (*super().of_this_host(settings), "port")
 
     def open(self, deadline_s: float) -> None:
         """Open the port; if the machine has a greeting, wait for it."""

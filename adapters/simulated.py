@@ -24,6 +24,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.address import file_address
 from tuner.problems import UnknownProblemError, get_problem
 from tuner.text import counted
 
@@ -94,6 +95,11 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
             return ()
         variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
         return (f"the problem {problem.name} has {variables}, the campaign {given}",)
+
+    @classmethod
+    def occupies(cls, settings: SimulatedSettings) -> Sequence[str]:
+        """The file that is the machine's memory; without one each campaign has a machine of its own."""
+        return () if settings.memory is None else (file_address(settings.memory),)
 
     def open(self, deadline_s: float) -> None:
         """Switch the machine on."""
@@ -217,7 +223,9 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         noted = {"setting": self._setting, "parts": parts, "calls": self._calls}
         written = self.settings.memory.with_name(self.settings.memory.name + ".new")
         try:
-            written.write_text(json.dumps(noted), "utf-8")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(written, flags, 0o600), "w", encoding="utf-8") as file:
+                json.dump(noted, file)
             written.replace(self.settings.memory)  # a crash leaves the old memory or the new one
         except OSError as error:
             raise LinkError(f"the memory of the simulated machine cannot be written: {error}") from error

@@ -6,8 +6,9 @@ together with that process, and the adapter is made anew.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -122,9 +123,14 @@ class Adapter(ABC, Generic[S]):
     Args:
         settings: The validated table of the configuration.
         parameters: The campaign's parameters, in their order.
+
+    Attributes:
+        starts_programs: Whether the settings say which program is run; such a campaign comes from a file of the
+            daemon's host only, never over the wire.
     """
 
     api_version: ClassVar[int] = API_VERSION
+    starts_programs: ClassVar[bool] = False
     Settings: ClassVar[type[AdapterSettings]] = AdapterSettings
 
     def __init__(self, settings: S, parameters: Sequence[ParameterInfo]) -> None:
@@ -135,6 +141,22 @@ class Adapter(ABC, Generic[S]):
     def complaints(cls, settings: S, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
         """Sentences on why these settings do not fit these parameters; asked when a configuration is checked."""
         return ()
+
+    @classmethod
+    def occupies(cls, settings: S) -> Sequence[str]:
+        """Addresses of the machine, as `tuner.address` writes them: two campaigns that share one do not run at once.
+
+        It is told from the settings alone, without asking the machine. None: the machine's name has to do.
+        """
+        return ()
+
+    @classmethod
+    def of_this_host(cls, settings: S) -> Sequence[str]:
+        """Keys whose values name files, devices or variables of the daemon's host; none of them comes over the wire.
+
+        Paths are found here; an adapter adds what it has as text.
+        """
+        return tuple(_paths(settings, ""))
 
     @abstractmethod
     def open(self, deadline_s: float) -> None:
@@ -169,3 +191,16 @@ class Adapter(ABC, Generic[S]):
     @abstractmethod
     def close(self) -> None:
         """Let go of the machine; may be called twice and after a failure."""
+
+
+def _paths(value: object, key: str) -> Iterator[str]:
+    """Keys of all paths in settings, however deep."""
+    if isinstance(value, Path):
+        yield key
+    entries: Iterator[tuple[object, object]] = iter(())
+    if isinstance(value, BaseModel | Mapping):
+        entries = iter(value) if isinstance(value, BaseModel) else iter(value.items())
+    elif isinstance(value, Sequence | frozenset | set) and not isinstance(value, str | bytes):
+        entries = ((index, one) for index, one in enumerate(value, 1))
+    for name, one in entries:
+        yield from _paths(one, f"{key}.{name}" if key else str(name))

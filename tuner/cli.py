@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tuner.errors import TunerError
+from tuner.processes import leave_out_working_directory
 
 INTERRUPTED = 130
 
@@ -109,6 +110,7 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the `tuner` command."""
+    leave_out_working_directory()
     try:
         cli.main(prog_name="tuner")
     except OSError as error:  # `--help` and `--version` print before any command is invoked

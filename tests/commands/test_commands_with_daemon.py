@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.daemon.running import campaign_text, daemon, until
+from tests.daemon.running import CREATE, campaign_text, daemon, until
 from tests.wire.counterpart import Counterpart
 from tuner.wire import exchange
 
@@ -13,7 +13,7 @@ from tuner.wire import exchange
 @pytest.fixture(scope="module")
 def running():
     text = campaign_text("press", trials=500) + campaign_text("oven", trials=500, autostart=False)
-    with daemon(text) as one:
+    with daemon(CREATE + text) as one:
         yield one.start()
 
 

@@ -4,6 +4,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tuner.cli import cli
+from tuner.config import parse_config
+from tuner.config.size import too_much
+from tuner.errors import ConfigError
 
 GOOD = """\
 [daemon]
@@ -322,3 +325,47 @@ def test_no_message_speaks_pydantic(tmp_path):
         lines = GOOD.splitlines()
         lines[(line or len(lines)) - 1] = text
         assert "Input should" not in check(tmp_path, "\n".join(lines)).stderr
+
+
+LARGE = 250_000
+MONSTERS = {
+    "a dotted key": "a." * (LARGE // 2) + "a = 1",
+    "40 kB of a dotted key": "a." * 20_000 + "a = 1",
+    "a dotted key in quotes": "'a'." * (LARGE // 4) + "a = 1",
+    "a dotted header": "[" + "a." * (LARGE // 2) + "a]",
+    "a dotted key in a table": "a = {" + "a." * (LARGE // 2) + "a = 1}",
+    "lists in lists": "a = " + "[" * LARGE,
+    "closed lists in lists": "a = " + "[" * (LARGE // 2) + "]" * (LARGE // 2),
+    "tables in tables": "a = " + "{a = " * (LARGE // 5),
+    "a long list": "a = [" + "1," * (LARGE // 2) + "]",
+    "many deep keys": "".join(f"b{number}." + "a." * 15 + "a = 1\n" for number in range(6000)),
+    "megabytes": "a = 1\n" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", MONSTERS)
+def test_a_monster_is_refused_before_it_is_parsed(monkeypatch, name):
+    def parse(text):
+        raise AssertionError("the parser needs the square of a key's length")
+
+    monkeypatch.setattr("tuner.config.load.tomllib.loads", parse)
+    with pytest.raises(ConfigError, match=r"^config:\d+: file: (is nested too deep|is larger than|has more than)"):
+        parse_config(MONSTERS[name], "config")
+
+
+@pytest.mark.parametrize("text", ["a.b", "[x] y = {z}, # comment", "....", "]]]]", "'", '\\"'])
+def test_what_stands_in_texts_and_comments_is_no_structure(text):
+    inside = (text * 2000)[:12_000].replace("\n", "")
+    quoted = [f'"{inside}"', f'"""\n{inside}\n"""'] + (
+        [f"'{inside}'", f"'''\n{inside}\n'''"] if "'" not in text else []
+    )
+    for value in quoted:
+        assert too_much(f"# {inside}\nkey = {value}\n" * 5) is None
+
+
+def test_of_very_many_errors_the_first_are_told():
+    with pytest.raises(ConfigError) as caught:
+        parse_config("[[campaign]]\n" * 3000, "config")
+    lines = str(caught.value).splitlines()
+    assert len(lines) <= 501
+    assert sum("more than are told here; correct these first" in line for line in lines) == 1

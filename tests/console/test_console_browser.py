@@ -1,19 +1,25 @@
 """The console in a real browser: a question is answered there, and nothing is asked of any other machine."""
 
+import asyncio
+import functools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.daemon.running import campaign_text, daemon, until
+from tuner.console.serve import MOST_SESSIONS
 
 DEADLINE_S = 60.0
 
@@ -107,3 +113,123 @@ def test_the_server_listens_on_loopback_only(address):
     with open("/proc/net/tcp") as table:  # noqa: PTH123 - not a file on a disk
         listening = [row.split()[1] for row in table.readlines()[1:] if row.split()[3] == "0A"]
     assert [place for place in listening if place.endswith(f":{port:04X}")] == [f"0100007F:{port:04X}"]
+
+
+def sessions(server_pid):
+    """The consoles of a server: its children."""
+    listed = subprocess.run(["/bin/ps", "-o", "pid=", "--ppid", str(server_pid)], capture_output=True, text=True)
+    return {int(line) for line in listed.stdout.split()}
+
+
+def proc(pid, name):
+    """What the kernel tells of a process."""
+    return Path(f"/proc/{pid}/{name}").read_text("utf-8", "replace")
+
+
+@pytest.fixture
+def server(running):
+    """A server of one's own, with its process."""
+    port = free_port()
+    words = ("-m", "tuner.console", "console", "--serve", "--port", str(port), "--state", str(running.state))
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen([sys.executable, *words, "--language", "en"], stdout=subprocess.PIPE, env=environ)
+    try:
+        assert b"http://" in process.stdout.readline()
+        yield process, f"ws://127.0.0.1:{port}/ws"
+    finally:
+        process.kill()
+        process.wait(20)
+        process.stdout.close()
+
+
+def to_its_end(test):
+    """Run a test that awaits."""
+
+    @functools.wraps(test)
+    def run(*args, **kwargs):
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def until_true(found):
+    end = time.monotonic() + DEADLINE_S
+    while not (value := found()):
+        assert time.monotonic() < end, "it did not come to be"
+        await asyncio.sleep(0.05)
+    return value
+
+
+def test_no_page_may_show_the_console_inside_itself(address):
+    for path in ("/", "/static/css/xterm.css"):
+        with urllib.request.urlopen(address + path, timeout=20) as reply:  # noqa: S310 - ours
+            assert reply.headers["X-Frame-Options"] == "DENY"
+            assert "frame-ancestors 'none'" in reply.headers["Content-Security-Policy"]
+
+
+def test_a_browser_refuses_to_frame_the_console(address, browser):
+    page = browser.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.set_content(f'<iframe src="{address}"></iframe>')
+    if not refused:
+        page.wait_for_event("console", timeout=DEADLINE_S * 1000)
+    assert any("frame" in text for text in refused)
+
+
+@to_its_end
+async def test_a_screen_has_a_sane_size_whatever_the_browser_says(server):
+    process, url = server
+    async with aiohttp.ClientSession() as http, http.ws_connect(f"{url}?width=99999999&height=99999999") as socket:
+        (console,) = await until_true(lambda: sessions(process.pid))
+        words = proc(console, "environ").split("\0")
+        environ = dict(word.split("=", 1) for word in words if "=" in word)
+        assert (environ["COLUMNS"], environ["ROWS"]) == ("500", "200")
+        first = await socket.receive(DEADLINE_S)
+        assert first.type == aiohttp.WSMsgType.BINARY
+        await socket.send_json(["resize", {"width": 10**9, "height": -3}])
+        await socket.send_json(["ping", "still there?"])
+        while (message := await socket.receive(DEADLINE_S)).type != aiohttp.WSMsgType.TEXT:
+            assert message.type == aiohttp.WSMsgType.BINARY
+        assert message.json() == ["pong", "still there?"]
+        memory = [line for line in proc(console, "status").splitlines() if line.startswith("VmRSS")]
+        assert int(memory[0].split()[1]) < 400_000  # kB
+
+
+@to_its_end
+async def test_a_console_ends_with_its_socket_with_its_server_and_with_nonsense(server):
+    process, url = server
+    async with aiohttp.ClientSession() as http:
+        socket = await http.ws_connect(url)
+        (console,) = await until_true(lambda: sessions(process.pid))
+        await socket.receive(DEADLINE_S)
+        os.kill(console, signal.SIGSTOP)  # one that does not even listen to its end
+        await socket.close()
+        await until_true(lambda: not sessions(process.pid))
+        for nonsense in ("no json", "[]", '{"a": 1}', '["resize", {}]', '["stdin", 3]'):
+            async with http.ws_connect(url) as socket:
+                await until_true(lambda: sessions(process.pid))
+                await socket.send_str(nonsense)
+                await until_true(lambda: not sessions(process.pid))
+        async with http.ws_connect(url):
+            (console,) = await until_true(lambda: sessions(process.pid))
+            await until_true(lambda: "tuner.console" in proc(console, "cmdline"))
+            process.kill()
+            process.wait(20)
+        await until_true(lambda: not Path(f"/proc/{console}").exists())
+
+
+@to_its_end
+async def test_the_number_of_consoles_has_a_bound(server):
+    process, url = server
+    async with aiohttp.ClientSession() as http:
+        sockets = [await http.ws_connect(url) for _ in range(MOST_SESSIONS)]
+        with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
+            await http.ws_connect(url)
+        assert caught.value.status == 503
+        await sockets.pop().close()
+        await until_true(lambda: len(sessions(process.pid)) < MOST_SESSIONS)
+        sockets.append(await http.ws_connect(url))
+        for socket in sockets:
+            await socket.close()
+    await until_true(lambda: not sessions(process.pid))

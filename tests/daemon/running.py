@@ -54,6 +54,9 @@ start = 1.5
 """
 
 
+CREATE = '[daemon]\ncreate_over_wire = true\ncreate_adapters = ["simulated"]\n'
+
+
 def campaign_text(name="press", *, trials=8, autostart=True, head="", policy="", machine="", deadlines="") -> str:
     return CAMPAIGN.format(
         name=name,

@@ -9,17 +9,15 @@ import threading
 import pytest
 import zmq
 
-from tests.daemon.running import better, campaign_text, daemon, tune, until
+from tests.daemon.running import CREATE, better, campaign_text, daemon, tune, until
 from tuner.wire.errors import RefusedReply
 from tuner.wire.messages import Request
 
 
 @pytest.fixture(scope="module")
 def running():
-    text = (
-        campaign_text("press", trials=5) + campaign_text("oven", trials=500) + campaign_text("lathe", autostart=False)
-    )
-    with daemon(text) as one:
+    text = campaign_text("press", trials=5) + campaign_text("oven", trials=500)
+    with daemon(CREATE + text + campaign_text("lathe", autostart=False)) as one:
         yield one.start()
 
 
@@ -208,7 +206,8 @@ def test_stop_brings_the_machine_home_and_start_goes_on(client):
 
 def test_the_sockets_are_not_for_everybody(running):
     for name in ("requests.sock", "events.sock"):
-        assert (running.state / name).stat().st_mode & 0o007 == 0
+        assert (running.state / name).stat().st_mode & 0o777 == 0o660
+    assert (running.state / "requests.own").stat().st_mode & 0o777 == 0o600
 
 
 def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was():

@@ -12,7 +12,7 @@ import time
 import pytest
 import zmq
 
-from tests.daemon.running import campaign_text, daemon, tune, until
+from tests.daemon.running import CREATE, campaign_text, daemon, tune, until
 from tuner.wire.errors import FailedReply, RefusedReply
 
 SLOW = "seconds_per_trial = 600.0"
@@ -174,7 +174,7 @@ def test_the_journal_says_through_which_key_a_person_spoke_and_nobody_is_called_
 
 
 def test_a_machine_of_one_campaign_is_not_moved_by_another():
-    with daemon(campaign_text("one")) as running:
+    with daemon(CREATE + campaign_text("one")) as running:
         running.start()
         with running.client() as client:
             until(client, "one", lambda view: view.champion is not None)

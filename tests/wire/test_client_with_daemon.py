@@ -59,7 +59,7 @@ def test_status_over_the_file_needs_no_key(running):
 def test_hello_tells_name_role_and_what_it_may_do(as_role, network):
     client, name = as_role("operator")
     welcome = client.hello()
-    assert (welcome.you, welcome.role, welcome.events) == (name, "operator", network[1])
+    assert (welcome.you, welcome.role, welcome.events) == (f"{name} via {name}", "operator", network[1])
     assert welcome.ops == sorted(op for op, known in OPS.items() if "operator" in known.roles)
 
 
@@ -88,7 +88,7 @@ def test_an_operator_starts_judges_and_finds_it_all_in_the_history(as_role):
     n = client.judge("press", view.duel.number, better(view), took_s=2.5).n
     given = next(event for event in client.history("press", limit=500).events if event.type == "judgment_given")
     assert given.n <= n
-    assert given.actor == name
+    assert given.actor == f"{name} via {name}"
     assert given.body["operator"] == name
     assert given.body["took_s"] == 2.5
     with pytest.raises(RefusedReply) as caught:

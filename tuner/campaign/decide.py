@@ -11,6 +11,7 @@ from tuner.campaign.moves import illegal
 from tuner.campaign.questions import due, sides
 from tuner.campaign.state import MOVED_STAGES, Judgment, Mode, Stage, State, Trial
 from tuner.campaign.windows import may_ask_at
+from tuner.names import VIA, same_name
 from tuner.text import counted
 
 START_REASON = "The known-good setting: what every other part is compared with first."
@@ -36,8 +37,11 @@ class Actor:
 
     @property
     def signature(self) -> str:
-        """As the journal has it: the person, and the key of the client."""
-        return f"{self.name} via {self.via}" if self.via and self.via != self.name else self.name
+        """As the journal has it: the person, and the key of the client if it has one.
+
+        The key is always said: without it a local client of the same name would sign alike.
+        """
+        return f"{self.name}{VIA}{self.via}" if self.via else self.name
 
 
 def decide(state: State | None, command: c.Command, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -216,8 +220,8 @@ def _retract(state: State, command: c.Retract, actor: Actor, now: datetime) -> t
         raise Refusal("unchanged", f"judgment {judgment.number} was taken back before")
     if actor.role != "engineer":
         minutes = state.terms.policy.undo_minutes
-        if judgment.operator != actor.name:
-            raise Refusal("denied", f"judgment {judgment.number} is by {judgment.operator}; an engineer can retract it")
+        if not same_name(judgment.by, actor.signature):  # the person, by the same key: a name alone is only said
+            raise Refusal("denied", f"judgment {judgment.number} is by {judgment.by}; an engineer can retract it")
         if now - judgment.at > timedelta(minutes=minutes):
             raise Refusal("too_late", f"answers can be taken back for {minutes:g} minutes; ask an engineer")
     return (e.JudgmentRetracted(judgment=judgment.number, reason=command.reason),)

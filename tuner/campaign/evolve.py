@@ -222,7 +222,7 @@ def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
     if event.winner is not None and event.winner not in duel.pair:
         raise IndexError(event.winner)
     judgment = Judgment(
-        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s
+        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s, one.actor
     )
     return replace(state, judgments=(*state.judgments, judgment))
 

@@ -105,7 +105,7 @@ class Duel:
 
 @dataclass(frozen=True)
 class Judgment:
-    """An operator's answer; a tie has no winner."""
+    """An operator's answer; a tie has no winner. `by` is its signature: the operator, and the key that said so."""
 
     number: int
     duel: int
@@ -115,6 +115,7 @@ class Judgment:
     operator: str
     at: datetime
     took_s: float | None
+    by: str
     retracted: str | None = None
 
     @property

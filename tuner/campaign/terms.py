@@ -18,6 +18,7 @@ class AdapterTerms(Section):
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     deadlines: AdapterDeadlines = Field(default_factory=AdapterDeadlines)
+    occupies: tuple[str, ...] = ()  # not known of campaigns from before 0.2.0 until they are configured again
 
 
 class Terms(Section):
@@ -48,6 +49,7 @@ class Terms(Section):
                 name=campaign.adapter.name,
                 settings=campaign.adapter.settings.model_dump(mode="json"),
                 deadlines=campaign.adapter.deadlines,
+                occupies=campaign.adapter.occupies,
             ),
             parameters=campaign.parameters,
             constraints=tuple(constraint.text for constraint in campaign.constraints),

@@ -10,10 +10,10 @@ import click
 from click.core import ParameterSource
 
 from tuner.state_option import state_option
+from tuner.names import LONGEST, NameProblemError, person_name
 from tuner.wire.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
-_LONGEST_ACTOR = 64
 _FIND_S = 3.0  # a person waits: where no daemon is, none will be in a moment
 
 
@@ -57,10 +57,10 @@ def open_client(connect: str | None, key: Path | None, state: Path | None, actor
 
 
 def login_name() -> str | None:
-    """Who is logged in; None where that is not known."""
+    """Who is logged in; None where that is not known or no name for a person, such as the daemon's own user."""
     try:
-        return getpass.getuser()[:_LONGEST_ACTOR]
-    except (OSError, KeyError, ImportError):
+        return person_name(getpass.getuser()[:LONGEST])
+    except (OSError, KeyError, ImportError, NameProblemError):
         return None
 
 

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from tuner.commands.checks import unreadable
 from tuner.errors import TunerError
+from tuner.files import whole_file
 from tuner.journal import backup as backups
 from tuner.journal import export as exports
 from tuner.journal.store import FILE_NAME, Store
@@ -144,7 +145,7 @@ def export(
         # up to the head of this moment: a busy daemon must not keep the export from ending
         last = store.head[0]
         rows = takewhile(lambda row: row.seq <= last, store.rows(campaign=campaign, after=after or 0))
-        with click.open_file(target, "wb", atomic=target != "-") as binary:
+        with click.open_file("-", "wb") if target == "-" else whole_file(Path(target)) as binary:
             text = TextIOWrapper(binary, encoding="utf-8", newline="")
             count = exports.write(rows, text, cast("exports.Format", format_))
             text.detach()

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from tuner.adapter import AdapterSettings, ParameterInfo
+from tuner.address import shared
 from tuner.config.checks import campaign_complaints
 from tuner.config.explain import explain
 from tuner.config.parameters import Parameter, parameter_info
@@ -166,6 +167,29 @@ class AdapterChoice(Section):
         except ValidationError as error:
             reject(explain(error, model))
             raise
+
+    @property
+    def occupies(self) -> tuple[str, ...]:
+        """The addresses of the machine, as far as the settings tell them."""
+        return tuple(load_adapter(self.name).occupies(self.settings))
+
+
+def shared_machines(campaigns: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
+    """Sentences on campaigns that reach one machine under two names; they can take turns, so it is no error.
+
+    Args:
+        campaigns: Of each its name, the machine's name and addresses.
+    """
+    found = []
+    for index, (name, machine, addresses) in enumerate(campaigns):
+        for other, called, others in campaigns[:index]:
+            address = shared(addresses, others)
+            if address is not None and machine != called:
+                found.append(
+                    f"the campaigns {other} and {name} both reach {address}, as the machines {called} and {machine}: "
+                    "only one of them can run at a time"
+                )
+    return found
 
 
 def adapter_complaints(choice: AdapterChoice, parameters: Sequence[ParameterInfo]) -> list[Complaint]:

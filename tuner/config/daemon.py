@@ -9,9 +9,11 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.config.section import Complaint, Section, reject
+from tuner.plugins import AdapterNotFoundError, load_adapter
 from tuner.text import shown
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
+OWNERS_SUFFIX = ".own"  # of the socket that only the daemon's own user may open
 LONGEST_SOCKET_PATH = 107  # bytes, a limit of the operating system
 
 
@@ -57,8 +59,10 @@ class Daemon(Section):
     requests: Endpoint | None = Field(None, description="endpoint that answers requests")
     events: Endpoint | None = Field(None, description="endpoint that publishes events")
     local_role: Literal["viewer", "operator", "engineer", "controller"] = Field(
-        "engineer", description="what clients without a key may do; they reach the daemon only by an ipc endpoint"
+        "operator", description="what members of the daemon's group may do without a key; its own user is an engineer"
     )
+    create_over_wire: bool = Field(False, description="whether engineers may create campaigns by request")
+    create_adapters: tuple[str, ...] = Field((), description="adapters that a campaign created by request may have")
     drain_s: float = Field(
         60.0, ge=0, le=86_400, description="how long a part under way may take when the daemon stops"
     )
@@ -71,6 +75,26 @@ class Daemon(Section):
         if tcp[0] != tcp[1]:
             missing, given = ("events", "requests") if tcp[0] else ("requests", "events")
             reject([Complaint((missing,), f"must be a tcp endpoint too, because {given} is: clients need both")])
+        taken = [name for name in ("requests", "events") if (getattr(self, name) or "").endswith(OWNERS_SUFFIX)]
+        sentence = f"must not end with {OWNERS_SUFFIX}: that is the socket of the daemon's own user"
+        reject([Complaint((name,), sentence) for name in taken])
+        return self
+
+    @model_validator(mode="after")
+    def _creatable(self) -> Self:
+        if self.create_over_wire and not self.create_adapters:
+            reject([Complaint(("create_adapters",), "is needed with create_over_wire: the adapters that may be used")])
+        found = []
+        for index, name in enumerate(self.create_adapters):
+            try:
+                runs = load_adapter(name).starts_programs
+            except AdapterNotFoundError as error:
+                found.append(Complaint(("create_adapters", index), str(error)))
+                continue
+            if runs:
+                sentence = f"the adapter {shown(name)} starts programs: over the wire it would be a shell for engineers"
+                found.append(Complaint(("create_adapters", index), sentence))
+        reject(found)
         return self
 
 
@@ -116,3 +140,8 @@ def places(daemon: Daemon, environ: Mapping[str, str], home: Path) -> Places:
         requests=daemon.requests or f"ipc://{sockets / 'requests.sock'}",
         events=daemon.events or f"ipc://{sockets / 'events.sock'}",
     )
+
+
+def owners(requests: str) -> str:
+    """The endpoint beside a local one that only the daemon's own user may open."""
+    return f"ipc://{Path(requests.removeprefix('ipc://')).with_suffix(OWNERS_SUFFIX)}"

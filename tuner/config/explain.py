@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from tuner.config.section import COMPLAINT, Complaint, Path
 from tuner.text import counted, listed, nearest, shown
 
+MOST_EXPLAINED = 500  # nobody reads more at once, and each takes a while
 _WANTED = {
     "bool_type": "must be true or false",
     "date_type": "must be a date",
@@ -27,8 +28,13 @@ _LIMITS["less_than_equal"] = "at most"
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
-    """All errors found while validating `model`, in the words of the configuration."""
-    return [_complaint(details, model) for details in error.errors(include_url=False) if not _is_echo(details)]
+    """The errors found while validating `model`, in the words of the configuration; of very many the first ones."""
+    found = [details for details in error.errors(include_url=False) if not _is_echo(details)]
+    complaints = [_complaint(details, model) for details in found[:MOST_EXPLAINED]]
+    if len(found) > MOST_EXPLAINED:
+        more = len(found) - MOST_EXPLAINED
+        complaints.append(Complaint((), f"has {counted(more, 'error')} more than are told here; correct these first"))
+    return complaints
 
 
 def _is_echo(details: ErrorDetails) -> bool:

@@ -13,16 +13,15 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from tuner.config.campaign import AdapterChoice, Campaign, adapter_complaints
 from tuner.config.checks import campaign_complaints, repeated
 from tuner.config.daemon import Compute, Daemon
-from tuner.config.explain import explain
+from tuner.config.explain import MOST_EXPLAINED, explain
 from tuner.config.locate import line_of, locate
 from tuner.config.parameters import Parameter, parameter_info
 from tuner.config.section import COMPLAINT, Complaint, Path, Section, reject
+from tuner.config.size import DEEPEST, LARGEST_BYTES, too_much
 from tuner.core.expression import Constraint, ExpressionError, parse_constraint
 from tuner.errors import ConfigError
 from tuner.text import shown
 
-_LARGEST_FILE = 1_000_000
-_DEEPEST = 20
 _LARGEST_INTEGER = 2**63 - 1
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _PARAMETER: TypeAdapter[Parameter] = TypeAdapter(Parameter)
@@ -53,7 +52,7 @@ def load_config(path: FilePath) -> Config:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
+            content = file.read(LARGEST_BYTES + 1)
     except FileNotFoundError:
         raise ConfigError(f"{path}:1: file: does not exist") from None
     except IsADirectoryError:
@@ -62,8 +61,8 @@ def load_config(path: FilePath) -> Config:
         raise ConfigError(f"{path}:1: file: cannot be read: {error.strerror}") from None
     except ValueError:
         raise ConfigError(f"{shown(str(path))}:1: file: is not the name of a file") from None
-    if len(content) > _LARGEST_FILE:
-        raise ConfigError(f"{path}:1: file: is larger than {_LARGEST_FILE} bytes")
+    if len(content) > LARGEST_BYTES:
+        raise ConfigError(f"{path}:1: file: is larger than {LARGEST_BYTES} bytes")
     try:
         text = content.decode("utf-8-sig")  # editors on Windows begin a file with a byte order mark
     except UnicodeDecodeError as error:
@@ -80,6 +79,9 @@ def parse_config(text: str, source: str) -> Config:
     """
     if not text.strip():
         raise ConfigError(f"{source}:1: file: is empty; a configuration needs at least one table [[campaign]]")
+    refused = too_much(text)
+    if refused is not None:
+        raise ConfigError(f"{source}:{refused[0]}: file: {refused[1]}")
     try:
         raw = tomllib.loads(text)
         lines = locate(text.replace("\r\n", "\n"))
@@ -96,7 +98,8 @@ def parse_config(text: str, source: str) -> Config:
         config = Config.model_validate_json(json.dumps(table), by_alias=True, by_name=False)
     except ValidationError as error:
         complaints += [c for c in explain(error, Config) if c.path not in {earlier.path for earlier in complaints}]
-        complaints += _between_tables(table)
+        if len(complaints) < MOST_EXPLAINED:
+            complaints += _between_tables(table)
     if complaints or config is None:
         unique = dict.fromkeys((line_of(c.path, lines), _key(c.path, raw), c.sentence) for c in complaints)
         raise ConfigError("\n".join(f"{source}:{line}: {key}: {sentence}" for line, key, sentence in sorted(unique)))
@@ -122,7 +125,7 @@ def _plain(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Complaint]]:
     complaints: list[Complaint] = []
 
     def visit(value: Any, path: Path) -> Any:
-        if len(path) > _DEEPEST:
+        if len(path) > DEEPEST:
             complaints.append(Complaint(path, "is nested too deep"))
         elif isinstance(value, dict):
             return {key: visit(entry, (*path, key)) for key, entry in value.items()}

@@ -72,8 +72,8 @@ def signed_in(operator: str | None) -> str | None:
         raise click.UsageError(f"an operator's name has {NAME_LENGTH} characters at most")
     try:
         return person(operator or "") or None
-    except CannotError:
-        raise click.UsageError(f"{operator} is not a name for a person: the daemon's own words are signed so") from None
+    except CannotError as error:
+        raise click.UsageError(f"{operator} is not a name for a person: {error.__cause__}") from None
 
 
 def need_terminal(environ: Mapping[str, str]) -> None:
@@ -116,6 +116,10 @@ def console(
         serve_console(context, chosen, port)
         return
     need_terminal(os.environ)
+    if os.environ.get("TEXTUAL_DRIVER"):
+        from tuner.processes import end_with_parent
+
+        end_with_parent()  # a browser's console is nothing without its server, also if that is killed
     from tuner.console.app import ConsoleApp
     from tuner.console.base_app import Options
     from tuner.wire.aio import AsyncClient

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from tuner.names import NameProblemError, person_name
 from tuner.wire import calls
 from tuner.wire.calls import Call
 from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentView, TrialView
 
 Side = Literal["left", "right"]
 NAME_LENGTH = 64  # the wire's limit for who is signed in
-_RESERVED = "tuner"  # who the daemon's own words are by
 ENDED = frozenset({"Idle", "Stopped", "Aborted", "Complete"})
 
 # which event shows that the daemon has done it
@@ -69,12 +69,13 @@ def person(typed: str) -> str:
     """A name as the daemon takes it: what a person can read of what was typed or came from a badge; may be empty.
 
     Raises:
-        CannotError: The daemon's own words are signed so.
+        CannotError: It is none, or passes for the daemon's.
     """
     name = " ".join(readable(typed).split())[:NAME_LENGTH].strip()
-    if name == _RESERVED:
-        raise CannotError("cannot.bad_name", name=name)
-    return name
+    try:
+        return person_name(name)[:NAME_LENGTH].strip() if name else ""
+    except NameProblemError as error:
+        raise CannotError("cannot.bad_name", name=name) from error
 
 
 def readable(typed: str) -> str:

@@ -13,6 +13,7 @@ from tuner.console.handover_page import Section, page
 from tuner.console.tell import cells, record
 from tuner.console.words import Words
 from tuner.errors import TunerError
+from tuner.files import write_text
 from tuner.wire.client import Client
 from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView, ChampionBody, EventMessage, JudgmentView, TrialView
@@ -53,10 +54,7 @@ def run_handover(link: Link, language: str, campaign: str | None, hours: float, 
     for title, subtitle, sections in reports:
         click.echo("\n".join(plain(title, subtitle, sections)))
     if html is not None:
-        try:
-            html.write_text(page(language, reports), "utf-8")
-        except OSError as error:
-            raise TunerError(f"{html} cannot be written: {error.strerror}") from None
+        write_text(html, page(language, reports))
 
 
 def gather(client: Client, name: str, hours: float) -> Shift:

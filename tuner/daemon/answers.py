@@ -26,6 +26,8 @@ from tuner.daemon.machine import InUseError, Machine
 from tuner.daemon.plan import GateRefusal, Move, plan
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
+from tuner.plugins import load_adapter
+from tuner.text import listed
 from tuner.times import text_of
 from tuner.wire import messages as m
 from tuner.wire.ops import OPS
@@ -71,7 +73,7 @@ class Answers:
         """Status and body of the answer."""
         key = RequestKey(actor.via or LOCAL, request.id, digest)
         if isinstance(body, m.CreateBody):
-            name, terms = await asyncio.to_thread(_terms, body.config)
+            name, terms = await asyncio.to_thread(_terms, body.config, self._facts)
             result = await self._engine.post(name, c.Create(terms=terms), actor, request=key)
             return _answered(result)
         if OPS[request.op].command:
@@ -93,11 +95,12 @@ class Answers:
             common = set(body.versions) & {m.VERSION}
             if not common:
                 raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol only")
-            allowed = sorted(name for name, one in OPS.items() if actor.role in one.roles)
+            known = OPS.keys() if self._facts.create_over_wire else OPS.keys() - {"campaign.create"}
+            allowed = sorted(name for name in known if actor.role in OPS[name].roles)
             return m.Welcome(
                 version=max(common),
                 tuner=self._facts.version,
-                you=actor.name,
+                you=actor.signature,
                 role=cast("m.Role", actor.role),
                 ops=allowed,
                 events=self._facts.events,
@@ -209,6 +212,8 @@ class Facts(BaseModel):
     started_at: datetime
     state_directory: Path
     events: str
+    create_over_wire: bool = False
+    create_adapters: tuple[str, ...] = ()
 
 
 def _answered(result: Result) -> tuple[m.Status, BaseModel]:
@@ -217,14 +222,36 @@ def _answered(result: Result) -> tuple[m.Status, BaseModel]:
     return "done", m.EventsAfter(n=result.n)
 
 
-def _terms(text: str) -> tuple[str, Terms]:
+def _terms(text: str, facts: Facts) -> tuple[str, Terms]:
+    """Name and terms of a campaign that somebody asks for over the wire: it gets nothing of the daemon's own host."""
+    if not facts.create_over_wire:
+        raise Refusal(
+            "not_allowed",
+            "campaigns come from the daemon's configuration files: put this one there and reload, or let engineers "
+            "create campaigns with create_over_wire and create_adapters in the table [daemon]",
+        )
     try:
         config = parse_config(text, "config")
     except ConfigError as error:
         raise Refusal("config", str(error)) from error
     if len(config.campaigns) != 1:
         raise Refusal("config", "give a configuration with exactly one table [[campaign]]")
-    return config.campaigns[0].name, Terms.of(config.campaigns[0])
+    campaign = config.campaigns[0]
+    kind = load_adapter(campaign.adapter.name)
+    if kind.starts_programs or campaign.adapter.name not in facts.create_adapters:
+        raise Refusal(
+            "not_allowed",
+            f"a campaign with the adapter {campaign.adapter.name} comes from the daemon's configuration files only; "
+            f"over the wire: {listed(facts.create_adapters)}",
+        )
+    kept = kind.of_this_host(campaign.adapter.settings)
+    if kept:
+        raise Refusal(
+            "not_allowed",
+            f"over the wire, settings name no files, devices or variables of the daemon's host: leave out "
+            f"{listed(kept)}, or put the campaign into a configuration file",
+        )
+    return campaign.name, Terms.of(campaign)
 
 
 def _stats(compute: Backend) -> dict[str, Any]:

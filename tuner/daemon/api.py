@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -19,8 +20,8 @@ from pydantic import BaseModel, ValidationError
 from tuner.campaign.decide import Actor, Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
-from tuner.config.daemon import LONGEST_SOCKET_PATH
-from tuner.daemon.auth import Doorman, authorised
+from tuner.config.daemon import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
+from tuner.daemon.auth import Door, Doorman, authorised
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
 from tuner.times import text_of
@@ -32,6 +33,9 @@ MOST_OPEN = 2000  # requests that are being worked on
 MOST_OF_CLIENT = 200  # of them by one client
 BUSY = "too many requests at once; try again"
 SOCKET_MODE = 0o660
+OWNERS_MODE = 0o600
+REBIND_S = 0.02  # between two attempts to listen at an endpoint again
+WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +53,8 @@ class Sockets:
         self._clock = clock
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
-        self._routers: list[tuple[zmq.asyncio.Socket, bool]] = []
-        self._publishers: list[zmq.Socket[bytes]] = []
+        self._routers: list[tuple[zmq.asyncio.Socket, Door]] = []
+        self._publishers: dict[str, zmq.Socket[bytes]] = {}
         self._open: set[asyncio.Task[None]] = set()
         self._of_client: Counter[bytes] = Counter()
         self._locks: list[int] = []
@@ -61,12 +65,11 @@ class Sockets:
         for endpoint in requests:
             router = self._context.socket(zmq.ROUTER)
             router.setsockopt(zmq.ROUTER_MANDATORY, 1)
-            self._routers.append((router, is_encrypted(endpoint)))  # at once, so that it is closed whatever happens
+            self._routers.append((router, door_of(endpoint)))  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
-            publisher = self._plain.socket(zmq.PUB)
-            self._publishers.append(publisher)
-            self._prepare(publisher, endpoint, m.LARGEST_BYTES)
+            self._publishers[endpoint] = self._plain.socket(zmq.PUB)
+            self._prepare(self._publishers[endpoint], endpoint, m.LARGEST_BYTES)
 
     def _prepare(self, socket: "zmq.Socket[bytes] | zmq.asyncio.Socket", endpoint: str, largest_bytes: int) -> None:
         limit(socket, largest_bytes)
@@ -74,12 +77,16 @@ class Sockets:
             self._doorman.secure(socket)
         if endpoint.startswith("ipc://"):
             self._locks.append(_reserve(Path(endpoint.removeprefix("ipc://"))))
+        before = os.umask(0o177)  # nobody else comes in between binding and the rights of the file
         try:
             socket.bind(endpoint)
         except zmq.ZMQError as error:
             raise ConfigError(f"cannot listen at {endpoint}: {error}") from error
+        finally:
+            os.umask(before)
         if endpoint.startswith("ipc://"):
-            Path(endpoint.removeprefix("ipc://")).chmod(SOCKET_MODE)
+            mode = OWNERS_MODE if door_of(endpoint) == "owner" else SOCKET_MODE
+            Path(endpoint.removeprefix("ipc://")).chmod(mode)
 
     def publish(self, name: str, one: Recorded, state: State) -> None:
         """Publish an event that is safe."""
@@ -98,14 +105,42 @@ class Sockets:
 
     def _send(self, topic: bytes, message: BaseModel) -> None:
         frames = [topic, message.model_dump_json().encode()]
-        for publisher in self._publishers:
+        if self._doorman.somebody_left():
+            self._shut_out()
+        for publisher in self._publishers.values():
             publisher.send_multipart(frames, zmq.NOBLOCK)  # a PUB socket drops what a slow subscriber does not take
+
+    def _shut_out(self) -> None:
+        """End all connections to the encrypted events, so that everybody has to show their key again.
+
+        libzmq asks for a key once a connection and cannot end a single one. Clients connect again by themselves and
+        find by the numbers what they have missed.
+        """
+        for endpoint in [one for one in self._publishers if is_encrypted(one)]:
+            self._publishers.pop(endpoint).close(0)
+            task = asyncio.get_running_loop().create_task(self._publish_again(endpoint))
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
+
+    async def _publish_again(self, endpoint: str) -> None:
+        """Listen at an endpoint that was just closed: it is free when libzmq's own thread has let go of it."""
+        for attempt in itertools.count(1):
+            publisher = self._plain.socket(zmq.PUB)
+            try:
+                self._prepare(publisher, endpoint, m.LARGEST_BYTES)
+                break
+            except ConfigError as error:
+                publisher.close(0)
+                log.log(logging.WARNING if attempt % WARN_EVERY == 0 else logging.DEBUG, "%s", error)
+                await asyncio.sleep(REBIND_S)
+        self._publishers[endpoint] = publisher
+        log.info("a key was taken away: everybody shows theirs again at %s", endpoint)
 
     async def serve(self, answer: "Answerer") -> None:
         """Answer requests for ever."""
-        await asyncio.gather(*(self._receive(router, secure, answer) for router, secure in self._routers))
+        await asyncio.gather(*(self._receive(router, door, answer) for router, door in self._routers))
 
-    async def _receive(self, router: zmq.asyncio.Socket, secure: bool, answer: "Answerer") -> None:
+    async def _receive(self, router: zmq.asyncio.Socket, door: Door, answer: "Answerer") -> None:
         while True:
             frames = await router.recv_multipart(copy=False)
             if len(frames) < 2:
@@ -116,27 +151,27 @@ class Sockets:
                 await _send(router, client, reply)
                 continue
             self._of_client[client] += 1
-            task = asyncio.create_task(self._handle(router, client, frames[-1], secure, answer))
+            task = asyncio.create_task(self._handle(router, client, frames[-1], door, answer))
             self._open.add(task)
             task.add_done_callback(self._open.discard)
 
     async def _handle(
-        self, router: zmq.asyncio.Socket, client: bytes, frame: zmq.Frame, secure: bool, answer: "Answerer"
+        self, router: zmq.asyncio.Socket, client: bytes, frame: zmq.Frame, door: Door, answer: "Answerer"
     ) -> None:
         try:
-            await _send(router, client, await self._reply(frame, secure, answer))
+            await _send(router, client, await self._reply(frame, door, answer))
         finally:
             self._of_client[client] -= 1
             if not self._of_client[client]:
                 del self._of_client[client]
 
-    async def _reply(self, frame: zmq.Frame, secure: bool, answer: "Answerer") -> m.Reply:
+    async def _reply(self, frame: zmq.Frame, door: Door, answer: "Answerer") -> m.Reply:
         identity = ""
         try:
-            name, role = self._doorman.identify(frame, secure=secure)
+            sender = self._doorman.identify(frame, door)
             request = _parsed(frame.bytes)
             identity = request.id
-            op, actor = authorised(request, name, role)
+            op, actor = authorised(request, sender)
             body = _body(op, request)
             status, value = await answer(request, body, actor, digest(request))
             return m.Reply(id=identity, status=status, body=value.model_dump(mode="json"))
@@ -155,7 +190,7 @@ class Sockets:
             task.cancel()
         for router, _ in self._routers:
             router.close(0)
-        for publisher in self._publishers:
+        for publisher in self._publishers.values():
             publisher.close(0)
         self._doorman.stop()
         self._context.term()
@@ -173,6 +208,13 @@ class Answerer(Protocol):
         self, request: m.Request, body: BaseModel, actor: Actor, digest: str
     ) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer; raises a Refusal."""
+
+
+def door_of(endpoint: str) -> Door:
+    """Who may come by an endpoint."""
+    if is_encrypted(endpoint):
+        return "network"
+    return "owner" if endpoint.endswith(OWNERS_SUFFIX) else "group"
 
 
 async def _send(router: zmq.asyncio.Socket, client: bytes, reply: m.Reply) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn
 
+from tuner.address import shared
 from tuner.campaign import commands as c
 from tuner.campaign.decide import ENDED, Actor, Refusal, automatic, decide
 from tuner.campaign.effects import Effect, wanted
@@ -252,10 +253,15 @@ class Engine:
         for name, other in {**self.states, **draft.states}.items():
             busy = other.mode in (Mode.EXECUTE, Mode.HELD) or other.machine.home_wanted is not None
             busy = busy or (other.trial is not None and other.trial.stage is Stage.RUNNING)
-            if name != state.name and other.terms.machine == state.terms.machine and busy:
+            if name == state.name or not busy:
+                continue
+            address = shared(state.terms.adapter.occupies, other.terms.adapter.occupies)
+            if address is not None or other.terms.machine == state.terms.machine:
+                also = "" if other.terms.machine == state.terms.machine else f", which calls it {other.terms.machine}"
                 raise Refusal(
                     "machine_busy",
-                    f"the machine {state.terms.machine} is in use by the campaign {name}; stop that first",
+                    f"the machine {state.terms.machine}{f' at {address}' if address else ''} is in use by the campaign "
+                    f"{name}{also}; stop that first",
                 )
 
     def _stored(self, draft: _Draft) -> None:

@@ -3,7 +3,6 @@
 Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`.
 """
 
-import ctypes
 import json
 import os
 import select
@@ -18,6 +17,7 @@ from typing import Any
 from tuner.adapter import Adapter, AdapterError, Health, LinkError, Outcome, ParameterInfo
 from tuner.errors import TunerError
 from tuner.plugins import load_adapter
+from tuner.processes import end_with_parent, restore_environment
 from tuner.threads import one_blas_thread
 
 MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
@@ -25,14 +25,13 @@ MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every conso
 CLOSING_S = 5.0  # how long an adapter may take to let go of its machine when the daemon is gone
 LOOK_S = 0.02
 
-_PR_SET_PDEATHSIG = 1  # Linux's prctl
-
 
 def serve(pipe: Connection, name: str, settings: str, parameters: tuple[ParameterInfo, ...]) -> None:
     """Make the adapter and answer calls until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the daemon decides when its machines are let go
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _end_with_parent()
+    end_with_parent()  # our parent is the server that has forked us
+    restore_environment()
     one_blas_thread()
     os.dup2(sys.stderr.fileno(), 1)  # an adapter that prints must not disturb the daemon's output
     adapter: Adapter[Any] | None = None
@@ -83,12 +82,6 @@ class _Lifeline(threading.Thread):
         while not self.in_call and time.monotonic() < end:  # a call that was read before the end may begin yet
             time.sleep(LOOK_S)
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _end_with_parent() -> None:
-    """Do not outlive the server that has forked us either."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _encoded(answer: dict[str, Any]) -> bytes:

@@ -22,8 +22,9 @@ from tuner.compute.backend import Backend
 from tuner.compute.dask import DaskBackend
 from tuner.compute.pool import Pool
 from tuner.config import Config
+from tuner.config.campaign import shared_machines
 from tuner.config.daemon import Daemon as DaemonConfig
-from tuner.config.daemon import Places, places
+from tuner.config.daemon import Places, owners, places
 from tuner.daemon.answers import Answers, Facts
 from tuner.daemon.api import Sockets
 from tuner.daemon.archive import Archive
@@ -150,14 +151,17 @@ class Service:
         setup = self._setup
         await self._engine.load()
         local = setup.local
-        both = [(local.requests, local.events), (setup.places.requests, setup.places.events)]
-        self._sockets.bind(*(list(dict.fromkeys(ends)) for ends in zip(*both, strict=True)))
+        requests = [owners(local.requests), local.requests, setup.places.requests]
+        events = [local.events, setup.places.events]
+        self._sockets.bind(list(dict.fromkeys(requests)), list(dict.fromkeys(events)))
         self._calendar.start(setup.config.daemon.backup_hours)
         facts = Facts(
             version=version("process-tuner"),
             started_at=self._clock(),
             state_directory=setup.places.state_directory,
             events=setup.places.events,
+            create_over_wire=setup.config.daemon.create_over_wire,
+            create_adapters=setup.config.daemon.create_adapters,
         )
         answers = Answers(self._engine, self._archive, compute, self._machine_of, self._clock, facts, self.stop)
         jobs = [
@@ -193,6 +197,8 @@ class Service:
     async def _configure(self, campaigns: Sequence[tuple[str, Terms]]) -> None:
         for problem in await self._engine.configure(campaigns):
             log.error("%s", problem)
+        for warning in shared_machines([(name, terms.machine, terms.adapter.occupies) for name, terms in campaigns]):
+            log.warning("%s", warning)
         for name in sorted(self._engine.states.keys() - {name for name, _ in campaigns}):
             log.warning("%s is in no configuration file; it goes on, `tuner campaign stop %s` ends it", name, name)
 

@@ -146,7 +146,7 @@ class Session:
 
     def write_report(self, update: Callable[[], None]) -> None:
         """Write the page about the campaign beside its journal."""
-        from tuner.report.cli import write_page
+        from tuner.files import write_text
         from tuner.report.page import report_page
         from tuner.report.story import story_of_journal
 
@@ -154,7 +154,7 @@ class Session:
         update()
         try:
             story = story_of_journal(self.place, self.campaign.name, datetime.now(UTC))
-            write_page(self.place / REPORT, report_page(story))
+            write_text(self.place / REPORT, report_page(story))
         except TunerError as error:
             self.report = f"none: {error}"
         else:

@@ -1,6 +1,7 @@
 """Copies of the journal: written beside their place, checked, made durable, and only then given their name."""
 
 import contextlib
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -66,6 +67,11 @@ def _in_use(path: Path) -> bool:
 def _temporary(target: Path) -> Iterator[Path]:
     """A name beside the target; whatever is left there and beside it is removed."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        # made here, for its owner only: SQLite and copies would make it as readable as the umask lets them
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise explain_os(error, f"writing {target}") from error
     try:
         yield temporary
     finally:

@@ -9,6 +9,7 @@ from typing import Literal, TextIO
 from rich.table import Table
 from rich.text import Text
 
+from tuner.files import csv_cell
 from tuner.journal.records import Row
 
 Format = Literal["jsonl", "csv"]
@@ -31,7 +32,10 @@ def json_line(row: Row) -> str:
 
 
 def write(rows: Iterable[Row], file: TextIO, format_: Format) -> int:
-    """Write events to a file and return how many there were; CSV begins with the names of the columns."""
+    """Write events to a file and return how many there were; CSV begins with the names of the columns.
+
+    In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
     count = 0
     if format_ == "jsonl":
         for count, row in enumerate(rows, 1):  # noqa: B007 - counted for the answer
@@ -41,7 +45,7 @@ def write(rows: Iterable[Row], file: TextIO, format_: Format) -> int:
     names = [field.name for field in fields(Row)]
     writer.writerow(names)
     for count, row in enumerate(rows, 1):  # noqa: B007 - counted for the answer
-        writer.writerow([getattr(row, name) for name in names])
+        writer.writerow([csv_cell(getattr(row, name)) for name in names])
     return count
 
 

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from tuner.commands.connection import open_client
-from tuner.errors import TunerError
+from tuner.files import check_writable, write_text
 from tuner.journal.store import FILE_NAME
 from tuner.state_option import state_directory, state_option
 from tuner.threads import one_blas_thread
@@ -35,8 +35,7 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
 
     require_matplotlib()
     target = out or Path(f"{campaign}.html")
-    if not target.absolute().parent.is_dir():
-        raise TunerError(f"{target} cannot be written: there is no directory {target.absolute().parent}")
+    check_writable(target)
     made = datetime.now(UTC)
     if _typed("state") and not (_typed("connect") or _typed("key")):
         connect = key = None  # what was typed goes before what the environment says
@@ -46,21 +45,9 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
     else:
         with open_client(connect, key, state, None) as client:
             story = story_of_daemon(client, campaign, made)
-    write_page(target, report_page(story))
+    write_text(target, report_page(story))
     click.echo(f"{target}: report of {campaign} after {len(story.state.trials)} trials")
 
 
 def _typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def write_page(target: Path, page: str) -> None:
-    """Write a page.
-
-    Raises:
-        TunerError: It cannot be written.
-    """
-    try:
-        target.write_text(page, "utf-8")
-    except OSError as error:
-        raise TunerError(f"{target} cannot be written: {error.strerror}") from None

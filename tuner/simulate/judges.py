@@ -21,6 +21,7 @@ import numpy as np
 
 from tuner.bench.judges import ExactJudge, FlippingJudge, Judge, ProbitJudge, TiringJudge, TwoOperators
 from tuner.errors import TunerError
+from tuner.processes import environment_for_others
 from tuner.text import nearest, shown
 
 Side = Literal["left", "right", "tie"]
@@ -181,7 +182,13 @@ class _Program:
         asked = {"duel": question.duel, "left": question.left, "right": question.right, "seed": self._seed}
         try:
             done = subprocess.run(  # noqa: S603 - the user named this program; no shell reads it
-                self._command, input=json.dumps(asked), capture_output=True, text=True, timeout=ANSWER_S, check=False
+                self._command,
+                input=json.dumps(asked),
+                capture_output=True,
+                text=True,
+                timeout=ANSWER_S,
+                check=False,
+                env=environment_for_others(),
             )
         except subprocess.TimeoutExpired:
             raise JudgeError(f"the judge {self._spec} gave no answer within {ANSWER_S:g} s") from None

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from tuner.errors import TunerError
+from tuner.files import FileNotWrittenError, check_writable, csv_cell, whole_file, write_text
 from tuner.simulate.results import RunResult
 from tuner.text import shown
 
@@ -31,8 +32,6 @@ def check_output(path: Path) -> None:
     """
     if path.suffix not in SUFFIXES:
         raise OutputError(f"{shown(path.name)}: the results are written as one of {', '.join(SUFFIXES)}")
-    if not path.absolute().parent.is_dir():
-        raise OutputError(f"{path}: there is no directory {path.absolute().parent}")
     if path.suffix == ".parquet":
         try:
             import_module("pyarrow.parquet")
@@ -40,25 +39,23 @@ def check_output(path: Path) -> None:
             raise OutputError(
                 'Parquet needs pyarrow: pip install "process-tuner[parquet]", or write .csv or .json'
             ) from None
-    there = path.exists() or path.is_symlink()
     try:
-        path.open("ab").close()  # what is there stays as it is until the runs are done
-        if not there:
-            path.unlink()
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+        check_writable(path)
+    except FileNotWrittenError as error:
+        raise OutputError(str(error)) from None
 
 
 def write(path: Path, runs: Sequence[RunResult], about: Mapping[str, Any]) -> None:
     """Write one line for each run; JSON has the setting of every trial too, and what the simulation was."""
     rows = _filled([run.row() for run in runs])
     if path.suffix == ".csv":
-        path.write_text(_csv(rows), "utf-8", newline="")
+        write_text(path, _csv(rows))
     elif path.suffix == ".json":
         whole = {**about, "runs": [_finite(asdict(run)) for run in runs]}
-        path.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", "utf-8")
+        write_text(path, json.dumps(whole, indent=1, allow_nan=False) + "\n")
     else:
-        _parquet(path, rows)
+        with whole_file(path) as file:
+            _parquet(file, rows)
 
 
 def _filled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -71,7 +68,7 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)
     return text.getvalue()
 
 
@@ -80,7 +77,7 @@ def _finite(run: dict[str, Any]) -> dict[str, Any]:
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in run.items()}
 
 
-def _parquet(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+def _parquet(file: BinaryIO, rows: Sequence[dict[str, Any]]) -> None:
     # without type information of its own, and absent from a normal installation
     table = import_module("pyarrow").Table.from_pylist(list(rows))
-    import_module("pyarrow.parquet").write_table(table, path)
+    import_module("pyarrow.parquet").write_table(table, file)

@@ -1,5 +1,6 @@
 """Where the daemon's sockets are and how ours are set up: limits, heartbeats and encryption, the same on both sides."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any, Self
 import zmq
 from pydantic import TypeAdapter, ValidationError
 
-from tuner.config.daemon import Daemon, Endpoint, places
+from tuner.config.daemon import Daemon, Endpoint, owners, places
 from tuner.errors import TunerError
 from tuner.text import shown
 from tuner.wire.keyfiles import ClientKey
@@ -57,12 +58,16 @@ class Link:
 
     @classmethod
     def local(cls, state_directory: Path | None, environ: Mapping[str, str], home: Path) -> Self:
-        """The sockets of a daemon on this machine: by its state directory, else one's own or the service's."""
+        """The sockets of a daemon on this machine: by its state directory, else one's own or the service's.
+
+        Whoever may open the socket of the daemon's own user takes that one, with an engineer's rights.
+        """
         there = places(Daemon(state_directory=state_directory), environ, home)
         service = SERVICE / Path(there.requests.removeprefix("ipc://")).name
         if state_directory is None and not Path(there.requests.removeprefix("ipc://")).exists() and service.exists():
-            return cls(f"ipc://{service}", f"ipc://{SERVICE / Path(there.events.removeprefix('ipc://')).name}")
-        return cls(there.requests, there.events)
+            events = f"ipc://{SERVICE / Path(there.events.removeprefix('ipc://')).name}"
+            return cls(_best(f"ipc://{service}"), events)
+        return cls(_best(there.requests), there.events)
 
     def with_events(self, published: str) -> Self:
         """Take over where the daemon says it publishes.
@@ -76,6 +81,19 @@ class Link:
         anywhere = _ANY_HOST.fullmatch(published)
         host = _HOST.fullmatch(self.requests)
         return replace(self, events=f"tcp://{host[1]}:{anywhere[2]}" if anywhere and host else published)
+
+
+def _best(requests: str) -> str:
+    """The socket of the daemon's own user, if we may open it; where no daemon runs yet, if its directory is ours."""
+    own, group = (Path(endpoint.removeprefix("ipc://")) for endpoint in (owners(requests), requests))
+    if own.exists() or group.exists():
+        ours = os.access(own, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    else:
+        try:
+            ours = os.geteuid() in (0, own.parent.stat().st_uid)
+        except OSError:
+            ours = False
+    return owners(requests) if ours else requests
 
 
 def is_encrypted(endpoint: str) -> bool:

@@ -10,6 +10,7 @@ import zmq
 from pydantic import SecretStr
 
 from tuner.errors import TunerError
+from tuner.names import RESERVED
 from tuner.text import shown
 from tuner.times import utc_now
 from tuner.wire.keyfiles import (
@@ -25,6 +26,7 @@ from tuner.wire.keyfiles import (
 from tuner.wire.messages import Role
 
 DIRECTORY = "keys"
+_TAKEN = frozenset({RESERVED, "local"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
@@ -78,6 +80,11 @@ class KeyRing:
         key = self._by_public.get(text)
         return None if key is None or key.revoked else (key.name, key.role)
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The public keys of all clients that may connect."""
+        return frozenset(public for public, key in self._by_public.items() if not key.revoked)
+
     def list(self) -> tuple[KnownKey, ...]:
         """All keys by name, also the revoked ones."""
         return tuple(self._keys[name] for name in sorted(self._keys))
@@ -91,6 +98,8 @@ class KeyRing:
             requests: Where this client finds the daemon.
             events: Where this client finds its events.
         """
+        if name.casefold() in _TAKEN:
+            raise KeyFileError(f"{shown(name)} is what tuner calls itself or clients without a key; take another name")
         if not _NAME.fullmatch(name):
             raise KeyFileError(
                 f"{shown(name)} is not a name; allowed: a letter, then up to 63 letters, digits, underscores, hyphens"

@@ -217,7 +217,7 @@ class Welcome(Message):
 
     version: int = Field(description="the highest version that both speak")
     tuner: str = Field(description="the daemon's version")
-    you: str = Field(description="the name of the client's key")
+    you: str = Field(description="how the journal signs what you do: the person, then ` via ` and the key's name")
     role: Role
     ops: list[str] = Field(description="the operations this role may use")
     events: str = Field(description="where events are published, if the daemon knows it")

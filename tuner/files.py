@@ -1,0 +1,93 @@
+"""Files that people ask for: whole or not at all, never through a link, and not for everybody to read."""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from tuner.errors import TunerError
+
+MODE = 0o640  # journals name people
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - a spreadsheet takes them too
+
+
+class FileNotWrittenError(TunerError):
+    """A file cannot be written; the sentence says why."""
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its place when all is written; until then what was there stays as it is.
+
+    Raises:
+        FileNotWrittenError: It cannot be written, or there is something else than a file.
+    """
+    check_writable(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        if _is_device(path):
+            with path.open("wb") as file:
+                yield file
+            return
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                os.fchmod(file.fileno(), _mode(path))
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise FileNotWrittenError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text so."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def check_writable(path: Path) -> None:
+    """Say before a long computation that its result could not be written.
+
+    Raises:
+        FileNotWrittenError: as `whole_file`.
+    """
+    directory = path.absolute().parent
+    why = ""
+    if not directory.is_dir():
+        why = f"there is no directory {directory}"
+    elif path.is_symlink():
+        why = "it is a link; name the file itself"
+    elif path.is_dir():
+        why = "it is a directory"
+    elif not os.access(path if _is_device(path) else directory, os.W_OK):
+        why = f"you may not write to {'it' if _is_device(path) else directory}"
+    if why:
+        raise FileNotWrittenError(f"{path} cannot be written: {why}")
+
+
+def csv_cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a name stands for something that is written to but not replaced, such as /dev/null or a pipe."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
+
+
+def _mode(path: Path) -> int:
+    """The rights of a file that was there before are somebody's choice."""
+    try:
+        return stat.S_IMODE(path.lstat().st_mode)
+    except OSError:
+        return MODE
