@@ -1,17 +1,23 @@
 """The daemon and its journal: windows, campaigns that cannot be read, damage far back, files that were taken away."""
 
+import contextlib
 import shutil
-import subprocess
-import sys
+import socket
 
 import pytest
+from click.testing import CliRunner
 
 from tests.daemon.running import READY_S, campaign_text, daemon, tune
 from tests.daemon.test_daemon_troubles import HOME, remembering, setting_of
 from tests.journal.making import tampering
 from tests.journals.make import expected, restore
+from tuner.cli import cli
 from tuner.journal import NewRow, Store
-from tuner.wire.errors import FailedReply, NoReplyError, RefusedReply
+from tuner.wire.client import Client
+from tuner.wire.errors import DeniedReply, FailedReply, NoReplyError, RefusedReply
+from tuner.wire.keys import KeyRing
+
+pytestmark = pytest.mark.timeout(300)  # several starts of a daemon, on a machine that may be busy
 
 AT = "2026-03-02T08:00:00.000000Z"
 QUIET = 'champion_reduel_hours = 12.0\n[campaign.policy.questions]\ntimezone = "Europe/Vienna"\n'
@@ -19,13 +25,12 @@ QUIET = 'champion_reduel_hours = 12.0\n[campaign.policy.questions]\ntimezone = "
 QUIET += 'quiet_hours = ["02:59-03:00"]\nbreaks = ["23:59-00:00"]\n'
 
 
-def tuner(running, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "tuner", *map(str, arguments), "--state", str(running.state)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=READY_S, check=False)
+def tuner(running, *arguments: object):
+    return CliRunner().invoke(cli, [*map(str, arguments), "--state", str(running.state)])
 
 
 def test_a_campaign_with_quiet_hours_goes_on_after_a_restart():
-    with daemon(campaign_text(policy=QUIET, trials=3)) as running:
+    with daemon(campaign_text(policy=QUIET, trials=2)) as running:
         running.start()
         with running.client() as client:
             before = client.config("press").terms
@@ -38,7 +43,7 @@ def test_a_campaign_with_quiet_hours_goes_on_after_a_restart():
         assert running.stop() == 0
         assert "ok: " in tuner(running, "journal", "verify").stdout
         page = running.directory / "page.html"
-        assert tuner(running, "report", "press", "--out", page).returncode == 0
+        assert tuner(running, "report", "press", "--out", page).exit_code == 0
 
 
 def test_a_journal_of_0_1_0_with_windows_is_gone_on_with():
@@ -52,11 +57,11 @@ def test_a_journal_of_0_1_0_with_windows_is_gone_on_with():
             client.hold("dry")
             tune(client, "other", lambda view: view.budget.spent >= 2)
         assert running.stop() == 0
-        assert tuner(running, "journal", "verify").returncode == 0
+        assert tuner(running, "journal", "verify").exit_code == 0
 
 
 def test_a_campaign_that_cannot_be_read_is_set_aside_and_stops_nobody():
-    with daemon(campaign_text("good", trials=3) + campaign_text("bad", trials=3)) as running:
+    with daemon(campaign_text("good", trials=2) + campaign_text("bad", trials=3)) as running:
         running.start()
         assert running.stop() == 0
         with Store.open(running.state / "journal.sqlite") as store:
@@ -74,18 +79,18 @@ def test_a_campaign_that_cannot_be_read_is_set_aside_and_stops_nobody():
                 assert caught.value.code == "unreadable"
             assert tune(client, "good").mode == "Complete"  # follows all campaigns, too
         shown = tuner(running, "status")
-        assert shown.returncode == 0
+        assert shown.exit_code == 0
         assert f"bad is set aside, because it cannot be read: {why}" in shown.stdout.replace("\n", " ")
         page, copy = running.directory / "page.html", running.directory / "copy.sqlite"
-        assert tuner(running, "report", "good", "--out", page).returncode == 0
+        assert tuner(running, "report", "good", "--out", page).exit_code == 0
         refused = tuner(running, "report", "bad", "--out", page)
-        assert (refused.returncode, refused.stderr) == (1, f"{why}\n")
-        assert tuner(running, "journal", "backup", copy).returncode == 0
+        assert (refused.exit_code, refused.stderr) == (1, f"{why}\n")
+        assert tuner(running, "journal", "backup", copy).exit_code == 0
         verified = tuner(running, "journal", "verify")
-        assert verified.returncode == 1
+        assert verified.exit_code == 1
         assert f"campaign bad: {why}" in verified.stderr
         replayed = tuner(running, "replay")
-        assert replayed.returncode == 1
+        assert replayed.exit_code == 1
         assert "identical, but not all can be read" in replayed.stderr
         assert running.stop() == 0
         assert f"bad is set aside, because it cannot be read: {why}" in running.log()
@@ -146,6 +151,49 @@ def test_damage_far_back_is_found_after_the_start_and_before_the_next():
         running.start(wait=False)
         assert running.process.wait(READY_S) == 1
         assert running.log().count("ready: ") == begun, "the next start begins no work"
+
+
+def test_an_id_belongs_to_the_key_that_sent_it():
+    """A viewer's refused request must not spoil an operator's, nor one operator's another's."""
+    with daemon("") as running:
+        ports = free_ports(2)
+        ends = [f"tcp://127.0.0.1:{port}" for port in ports]
+        network = f'[daemon]\nrequests = "{ends[0]}"\nevents = "{ends[1]}"\n'
+        running.config.write_text(network + campaign_text("press", autostart=False))
+        running.start()
+        ring = KeyRing.open(running.state)
+        roles = {"eye": "viewer", "op1": "operator", "op2": "operator"}
+        keys = {name: ring.new(name, role, requests=ends[0], events=ends[1]) for name, role in roles.items()}
+        with (
+            Client.connect(key=keys["eye"]) as eye,
+            Client.connect(key=keys["op1"]) as op1,
+            Client.connect(key=keys["op2"]) as op2,
+            running.client() as local,
+        ):
+
+            def change(client: Client, lot: str) -> dict:
+                return client.request("lot.change", "press", {"lot": lot}, request_id="one-and-the-same-id").body
+
+            with pytest.raises(DeniedReply):
+                change(eye, "L0")
+            with pytest.raises(RefusedReply, match="cannot be resumed"):
+                op2.request("campaign.resume", "press", {}, request_id="one-and-the-same-id")
+            first = change(op1, "L1")
+            assert change(op1, "L1") == first
+            assert change(local, "L2") == {"n": first["n"] + 1}
+            assert change(op1, "L1") == first
+            for client, lot in ((op1, "L3"), (op2, "L1")):  # each has its own memory of this id, and no other
+                with pytest.raises(RefusedReply) as caught:
+                    change(client, lot)
+                assert caught.value.code == "id_reused"
+            assert local.snapshot("press").lot == "L2"
+        assert running.stop() == 0
+
+
+def free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in taken]
 
 
 def test_a_changed_reply_is_found_after_the_start():

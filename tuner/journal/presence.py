@@ -21,7 +21,10 @@ class Presence:
     def check(self) -> None:
         """Raise if one of them is another file by now, or none; takes some microseconds."""
         for path, known in self._known.items():
-            found = _identity(path)
+            try:
+                found = _identity(path)
+            except OSError:
+                continue
             if found != known:
                 what = "removed" if found is None else "replaced"
                 raise LostError(
@@ -31,8 +34,13 @@ class Presence:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
+    """Which file has this name; None if there is none.
+
+    Raises:
+        OSError: That cannot be told now, which says nothing about the file.
+    """
     try:
         found = os.stat(path)  # noqa: PTH116 - with every commit: a Path would take as long as the question itself
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino

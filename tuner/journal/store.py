@@ -25,7 +25,7 @@ from tuner.journal import backup as backups
 from tuner.journal import replies, schema, verify
 from tuner.journal.chain import GENESIS, digest, extend
 from tuner.journal.connection import connect_reading, connect_writing
-from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, LostError, explain
+from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, LostError, explain, explain_os
 from tuner.journal.files import make_directory, make_durable
 from tuner.journal.lock import Lock, Mark, read_mark
 from tuner.journal.presence import Presence
@@ -124,7 +124,10 @@ class Store:
             make_durable(self._path.parent)
         if self._lock:
             self._lock.mark = Mark(False, *self._head)
-            self._presence = Presence(self._path)
+            try:
+                self._presence = Presence(self._path)
+            except OSError as error:
+                raise explain_os(error, f"looking for {self._path}") from error
 
     @property
     def path(self) -> Path:
