@@ -99,15 +99,21 @@ def test_impossible_spaces_are_refused():
 
 
 @pytest.mark.parametrize(
-    "space",
+    ("parameters", "constraint"),
     [
-        Space([Continuous("x", 0, 1), Continuous("y", 0, 1)], ["x + y >= 3"]),
-        Space([Integer("x", 0, 3), Integer("y", 0, 3)], ["x + y >= 7"]),
-        Space([Continuous("x", 0, 1)], ["log(x - 2) <= 0"]),
+        ([Continuous("x", 0, 1), Continuous("y", 0, 1)], "x + y >= 3"),
+        ([Integer("x", 0, 3), Integer("y", 0, 3)], "x + y >= 7"),
+        ([Continuous("x", 0, 1)], "log(x - 2) <= 0"),
     ],
 )
-def test_a_space_without_settings_is_a_clear_error(space):
+def test_a_space_without_settings_is_a_clear_error_at_once(parameters, constraint):
     with pytest.raises(SpaceError, match="no setting satisfies"):
+        Space(parameters, [constraint])
+
+
+def test_one_that_nobody_can_prove_to_have_none_is_a_clear_error_when_one_is_wanted():
+    space = Space([Continuous("x", 0, 1), Continuous("y", 0.1, 0.9)], ["(x - 2)**y >= 0"])
+    with pytest.raises(SpaceError, match="no setting satisfies all constraints, as far as a search can tell"):
         space.sample(5, np.random.default_rng(0))
 
 

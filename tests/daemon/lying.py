@@ -74,7 +74,8 @@ class LyingMachine:
             if parameter.kind == "choice":
                 assert new in parameter.choices
                 continue
-            slack = 1e-9 * (parameter.high - parameter.low)
+            # nobody knows better than the tolerance of the read-back what the machine has
+            slack = parameter.read_back_tolerance + 1e-9 * (parameter.high - parameter.low)
             assert math.isfinite(new)
             assert parameter.low <= new <= parameter.high
             if parameter.step_limit is not None:

@@ -205,3 +205,10 @@ def test_what_the_machine_took_differently_is_unverified():
 def test_a_machine_outside_of_its_limits_is_left_to_people():
     with pytest.raises(GateRefusal, match="by hand"):
         plan(TERMS, {**HOME, "x": 30.0}, HOME)
+
+
+def test_a_number_that_is_too_large_to_compute_with_is_refused_like_any_other():
+    with pytest.raises(GateRefusal, match="x must be a finite number"):
+        checked(TERMS, {**HOME, "x": 10**400})
+    with pytest.raises(GateRefusal, match=r"x is 1000000.*no finite number"):
+        plan(TERMS, {**HOME, "x": 10**400}, HOME)

@@ -98,6 +98,17 @@ def test_a_value_that_was_changed_by_hand_is_believed_once_people_had_the_machin
     assert bench.machine.held == {"x": 2.0}
 
 
+def test_where_a_limit_became_smaller_than_what_is_not_known_people_have_to_look():
+    bench = Bench(STEP, takes=["drop"])
+    assert bench.send({"x": 1.8}).result == "unverified"
+    fine = [{"kind": "continuous", "name": "x", "low": 0.0, "high": 5.0, "start": 1.0, "step_limit": 0.1}]
+    bench.terms = bench.machine.terms = terms(parameters=fine)
+    answer = bench.send({"x": 1.2})
+    assert (answer.result, answer.text) == ("refused", "x may be anywhere from 1.0 to 1.8: bring it back by hand")
+    bench.where.release()
+    assert bench.send({"x": 1.2}).result == "applied"
+
+
 def test_a_machine_that_is_not_known_must_say_the_same_twice():
     bench = Bench(STEP, verified=False, says=["false"] * 50, seed=3)
     answer = bench.send({"x": 2.0})

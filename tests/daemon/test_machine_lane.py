@@ -163,3 +163,13 @@ def test_after_an_abort_nobody_reads_any_more(flooded):
     before = calls(running)
     persistent(lambda: client.plan("press", {"x1": 3.0, "x2": 1.0}))
     assert calls(running) == before
+
+
+def test_a_plan_that_is_wanted_while_the_machine_is_in_use_says_where_it_begins():
+    with daemon(campaign_text(policy="settling_s = 3600.0")) as running:
+        running.start()
+        with running.client() as client:
+            until(client, "press", lambda view: view.phase == "settling")
+            plan = client.plan("press", {"x1": 3.0, "x2": 1.5})
+    assert plan.steps == [{"x1": 3.0, "x2": 1.5}]
+    assert plan.texts == ["from what the machine had when it was asked last: x1 3.5 → 3.0 mm"]

@@ -20,9 +20,24 @@ def campaign_complaints(
     """
     found = repeated(names, ("parameter",), "name", "parameter")
     by_name = {parameter.name: parameter for parameter in parameters.values()}
-    for index, constraint in constraints.items():
-        found += [Complaint(("constraints", index), s) for s in _constraint(constraint, set(names.values()), by_name)]
-    return found
+    known = {i: _constraint(one, set(names.values()), by_name) for i, one in constraints.items()}
+    if len(by_name) == len(names) and any(known.values()):
+        known |= _impossible(by_name, constraints)
+    return found + [Complaint(("constraints", index), text) for index, texts in known.items() for text in texts]
+
+
+def _impossible(parameters: Mapping[str, Parameter], constraints: Mapping[int, Constraint]) -> dict[int, list[str]]:
+    """Complaints on constraints that no setting satisfies, alone or together: another start would not help."""
+    numeric = {name for name, parameter in parameters.items() if not isinstance(parameter, Choice)}
+    if any(not constraint.names or constraint.names - numeric for constraint in constraints.values()):
+        return {}
+    from tuner.config.to_space import core_parameter  # scipy takes a second to import, and few have these errors
+    from tuner.core.impossible import impossible, sentence
+
+    blamed = impossible([core_parameter(parameter) for parameter in parameters.values()], list(constraints.values()))
+    if blamed is None:
+        return {}
+    return {index: [sentence(blamed)] for index, constraint in constraints.items() if constraint in blamed}
 
 
 def repeated(names: Mapping[int, str], path: tuple[str, ...], key: str, noun: str) -> list[Complaint]:

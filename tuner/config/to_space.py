@@ -8,10 +8,11 @@ from tuner.core.space import Space
 
 def campaign_space(campaign: Campaign) -> Space:
     """Return the space of the campaign's parameters and constraints, in the same order."""
-    return Space([_parameter(parameter) for parameter in campaign.parameters], campaign.constraints)
+    return Space([core_parameter(parameter) for parameter in campaign.parameters], campaign.constraints)
 
 
-def _parameter(parameter: Parameter) -> core.Parameter:
+def core_parameter(parameter: Parameter) -> core.Parameter:
+    """Return the parameter as the optimiser has it."""
     if isinstance(parameter, Choice):
         return core.Choice(parameter.name, parameter.choices, parameter.unit)
     if isinstance(parameter, Continuous):

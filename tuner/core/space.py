@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tuner.core.expression import Constraint, parse_constraint
+from tuner.core.impossible import impossible, sentence
 from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.parameters import Choice, Continuous, Parameter, SpaceError, Value
 
@@ -25,6 +26,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 BATCHES = 20
 ENUMERABLE = 5_000
+FEW = 256
 REPAIRS = 100
 KEPT = 64
 WALK = 60
@@ -36,6 +38,9 @@ class Space:
     Args:
         parameters: At least one, with different names.
         constraints: Inequalities such as "2*speed + pressure <= 140" over numeric parameters.
+
+    Raises:
+        SpaceError: It cannot be; also if no setting satisfies all constraints, where that is certain.
     """
 
     def __init__(self, parameters: Sequence[Parameter], constraints: Sequence[str | Constraint] = ()) -> None:
@@ -55,6 +60,19 @@ class Space:
         edges = np.cumsum([0, *(p.width for p in self.parameters)])
         self._slices = [slice(int(a), int(b)) for a, b in pairwise(edges)]
         self.dimension = int(edges[-1])
+        if self.constraints:
+            self._check_possible()
+
+    def _check_possible(self) -> None:
+        """Refuse a space without a setting; most have so many that a few draws find one."""
+        U = self._uniform(FEW, np.random.default_rng(0))
+        if self.feasible(U).any():
+            return
+        blamed = impossible(self.parameters, self.constraints)
+        if blamed is None and self.every is not None and not len(self.every):
+            blamed = self.constraints
+        if blamed is not None:
+            raise SpaceError(sentence(blamed))
 
     @cached_property
     def groups(self) -> IntArray:

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from tuner.adapter import AdapterError, Health, Value
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
-from tuner.daemon.plan import GateRefusal, Move, checked, differences, read_back_problem, way
+from tuner.daemon.plan import GateRefusal, Move, checked, differences, read_back_problem, too_wide, way
 from tuner.daemon.whereabouts import Whereabouts
 from tuner.text import listed
 
@@ -135,7 +135,7 @@ class Gate:
                 return have
             problem = read_back_problem(terms, have) if have else None
             if problem is None and before is not None and _same(terms, before, have) and not where.trusts(terms):
-                where.found(have, new=doubt is not None or not where.since)
+                where.found(have, new=doubt is not None or not where.since or too_wide(terms, where.since))
                 return have
             before = have if problem is None else None
         if where.trusts(terms):

@@ -150,6 +150,18 @@ def _between(parameter: Parameter, values: Sequence[Value], value: object) -> bo
     return _is_number(value) and min(numbers) - _slack(parameter) <= value <= max(numbers) + _slack(parameter)
 
 
+def too_wide(terms: Terms, since: Sequence[SettingMap]) -> bool:
+    """Whether no move is allowed from everywhere that these settings may have left the machine: limits were changed."""
+    spans = [
+        (parameter, _span(parameter, since)) for parameter in terms.parameters if not isinstance(parameter, Choice)
+    ]
+    return any(_is_too_wide(parameter, span) for parameter, span in spans)
+
+
+def _is_too_wide(parameter: Numeric, span: Span) -> bool:
+    return float(span.high) - float(span.low) > (parameter.step_limit or math.inf) * (1 + _ROUNDING)
+
+
 def has_ways(terms: Terms) -> bool:
     """Whether the moves to a setting depend on where the machine is: elsewhere each setting is one move."""
     limited = any(not isinstance(p, Choice) and (p.step_limit or p.rate_limit) for p in terms.parameters)
@@ -247,7 +259,7 @@ def _toward(parameter: Parameter, span: Span, target: Value) -> Value:
         return target
     grid = parameter.step if isinstance(parameter, Stepped) else 1.0 if isinstance(parameter, Integer) else 0.0
     furthest = parameter.step_limit or math.inf
-    if high - low > furthest * (1 + _ROUNDING):
+    if _is_too_wide(parameter, span):
         raise GateRefusal(f"{parameter.name} may be anywhere from {low} to {high}: bring it back by hand")
     usual = furthest
     if parameter.rate_limit is not None:
