@@ -107,7 +107,7 @@ def home(name: str) -> Call[EventsAfter]:
 def create(config: Path) -> Call[EventsAfter]:
     """Create the campaign of a configuration file, which must have exactly one.
 
-    The daemon takes it only with `create_over_wire = true` in its table [daemon]; else campaigns come from its own files.
+    The daemon takes it only with `create_over_wire = true` in its table [daemon]; else they come from its own files.
     """
     load_config(config)  # errors with file and line come from here
     try:
