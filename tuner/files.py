@@ -25,14 +25,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         FileNotWrittenError: It cannot be written, or there is something else than a file.
     """
-    check_writable(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    _check_place(path)
     try:
         if _is_device(path):
             with path.open("wb") as file:
                 yield file
             return
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        temporary, descriptor = _beside(path)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
@@ -57,6 +56,17 @@ def check_writable(path: Path) -> None:
     Raises:
         FileNotWrittenError: as `whole_file`.
     """
+    _check_place(path)
+    if not _is_device(path):
+        try:
+            temporary, descriptor = _beside(path)
+            os.close(descriptor)
+            temporary.unlink()
+        except OSError as error:
+            raise FileNotWrittenError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _check_place(path: Path) -> None:
     directory = path.absolute().parent
     why = ""
     if not directory.is_dir():
@@ -65,10 +75,15 @@ def check_writable(path: Path) -> None:
         why = "it is a link; name the file itself"
     elif path.is_dir():
         why = "it is a directory"
-    elif not os.access(path if _is_device(path) else directory, os.W_OK):
-        why = f"you may not write to {'it' if _is_device(path) else directory}"
     if why:
         raise FileNotWrittenError(f"{path} cannot be written: {why}")
+
+
+def _beside(path: Path) -> tuple[Path, int]:
+    """A new file beside another, for its owner only, and its descriptor."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return temporary, os.open(temporary, flags, 0o600)
 
 
 def csv_cell(value: object) -> object:

@@ -101,3 +101,12 @@ def test_terms_from_before_addresses_were_told_are_read_and_completed_by_the_nex
         running.process.send_signal(signal.SIGHUP)
         with running.client() as client:
             until(client, "one", lambda view: client.config("one").terms["adapter"]["occupies"])
+
+
+def test_a_monster_over_the_wire_is_refused_and_everybody_else_is_answered(open_to_engineers):
+    with open_to_engineers.client() as client, open_to_engineers.client() as other:
+        for text in ("a." * 20_000 + "a = 1", "a = " + "[" * 100_000):
+            with pytest.raises(RefusedReply, match="nested too deep") as caught:
+                client.create(text)
+            assert caught.value.code == "config"
+        other.ping()

@@ -14,7 +14,7 @@ from tests.simulate.making import MIXED, SASENA, quiet, sasena, tuner
 from tuner.errors import ConfigError, TunerError
 from tuner.simulate.in_process import run_in_process
 from tuner.simulate.judges import ANSWER_S, make_judge
-from tuner.simulate.output import check_output, write
+from tuner.simulate.output import OutputError, check_output, write
 from tuner.simulate.pool import run_pool
 from tuner.simulate.prepare import chosen_campaign, scripted
 from tuner.simulate.wired import run_batches
@@ -151,17 +151,23 @@ def test_the_results_of_before_stay_until_there_are_new_ones(tmp_path):
     assert old.read_text() == "old"
     assert not new.exists()
     link = tmp_path / "link.csv"
-    link.symlink_to(new)
-    check_output(link)
+    link.symlink_to(old)
+    with pytest.raises(OutputError, match="it is a link"):
+        check_output(link)
     assert link.is_symlink()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link.csv", "old.csv"]
 
 
 def test_a_full_disk_costs_the_file_and_not_the_summary(tmp_path):
-    (tmp_path / "runs.csv").symlink_to("/dev/full")
-    shown = tuner("simulate", SASENA, "--trials", 2, "--in-process", "--jobs", 1, "--out", tmp_path / "runs.csv")
-    assert shown.exit_code == 1
-    assert "No space left on device" in shown.stderr
+    # no file may grow beyond some bytes, which is as good as a full disk
+    script = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40)); from tuner.cli import main; main()"
+    out = tmp_path / "runs.csv"
+    words = ["simulate", SASENA, "--trials", "2", "--in-process", "--jobs", "1", "--out", str(out)]
+    shown = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=300)
+    assert shown.returncode == 1
+    assert f"{out} cannot be written: File too large" in shown.stderr
     assert "regret of the champion" in shown.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

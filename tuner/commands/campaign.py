@@ -105,7 +105,10 @@ def home(name: str) -> Call[EventsAfter]:
 @click.argument("config", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @order("{config}: created")
 def create(config: Path) -> Call[EventsAfter]:
-    """Create the campaign of a configuration file, which must have exactly one."""
+    """Create the campaign of a configuration file, which must have exactly one.
+
+    The daemon takes it only with `create_over_wire = true` in its table [daemon]; else they come from its own files.
+    """
     load_config(config)  # errors with file and line come from here
     try:
         return calls.create(config.read_text("utf-8-sig"))

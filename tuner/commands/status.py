@@ -39,7 +39,7 @@ def show(body: StatusBody, console: Console) -> None:
     if body.campaigns:
         console.print(table)
     elif not body.set_aside:
-        console.print("There is no campaign yet: create one with `tuner campaign create CONFIG`.")
+        console.print("There is no campaign yet: put one into the daemon's configuration and reload it.")
     for line in body.campaigns:
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
