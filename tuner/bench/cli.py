@@ -163,7 +163,7 @@ def speed(rows: tuple[int, ...], repeats: int, as_json: bool) -> None:
     one_blas_thread()
     from tuner.bench.show import printer, progress, show_speed
     from tuner.bench.speed import measure_all, speed_data
-    from tuner.core.truncated import compiled
+    from tuner.core.bouncing import compiled
 
     with progress("numbers of rows", len(rows)) as advance:
         found = measure_all(rows, repeats=repeats, done=advance)

@@ -10,12 +10,14 @@ Glossary:
     gamma    (m, m) = C + I, C = W K W'           U1     (S, m) draws of the truncated vector
 """
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tuner.core.bouncing import BOUNCE_LIMIT, TooManyBouncesError
 from tuner.core.correction import third_order
 from tuner.core.ep import Evidence, Sites, expectation_propagation
 from tuner.core.functions import DrawnFunction, draw_waves
@@ -24,15 +26,16 @@ from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, solve_fac
 from tuner.core.model import Latent, Numbers
 from tuner.core.observations import Observations
 from tuner.core.orthant import log_box_conditioning
+from tuner.core.rounded import sample_rounded
 from tuner.core.rows import row_matrix
-from tuner.core.sliced import sample_around
 from tuner.core.tilting import log_box_tilting
-from tuner.core.truncated import Sampler, TooManyBouncesError, sample_box
+from tuner.core.truncated import Sampler, sample_box
 
 MOST_DRAWS = 20_000
 LEAST_DRAWS = 2_000
 WORK = 2e8
 PATIENCE = 2_000
+SHORT_PATIENCE = 100  # where rounding costs no run of EP
 
 
 class SkewGP(Latent):
@@ -96,7 +99,11 @@ class SkewGP(Latent):
         return self.draw(self._draws, np.random.default_rng(self.seed), work=self._work)
 
     def draw(self, count: int, rng: np.random.Generator, *, work: float = np.inf) -> FloatArray:
-        """Draw the truncated vector anew, (count, m); `work` as in sample_box."""
+        """Draw the truncated vector anew, (count, m); `work` as in sample_box.
+
+        Where trajectories bounce too often they are rounded: by the sites at hand, or if those are none or not enough,
+        by EP's own.
+        """
         try:
             return sample_box(
                 self._gamma,
@@ -108,11 +115,22 @@ class SkewGP(Latent):
                 method=self._sampler,
                 thin=self._thin,
                 work=work,
-                patience=PATIENCE,
+                patience=PATIENCE if self._sites is None else SHORT_PATIENCE,
             )
         except TooManyBouncesError:
-            fewer = count if np.isinf(work) else min(count, 2 * LEAST_DRAWS)
-            return sample_around(self.covariance, self.lower, self.upper, self.evidence, fewer, rng)
+            if self._sites is not None:
+                with suppress(TooManyBouncesError):
+                    return self._rounded(self._sites, count, rng, work, PATIENCE)
+            return self._rounded(self.evidence.sites, count, rng, work, BOUNCE_LIMIT)
+
+    def _rounded(
+        self, sites: Sites, count: int, rng: np.random.Generator, work: float, patience: int
+    ) -> FloatArray:
+        draws = count * self._thin
+        rows = sample_rounded(
+            self.covariance, self.lower, self.upper, sites, draws, rng, work=work, patience=patience
+        )
+        return rows[self._thin - 1 :: self._thin]
 
     def weights_of(self, truncated: FloatArray) -> FloatArray:
         """Return W' gamma^-1 u for each row u, (n, count)."""
