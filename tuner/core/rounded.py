@@ -13,11 +13,10 @@ Glossary:
 """
 
 import numpy as np
-from scipy.linalg import lapack
 
 from tuner.core.bouncing import BOUNCE_LIMIT, Motion
 from tuner.core.ep import Sites, box_moments
-from tuner.core.linalg import FloatArray, cholesky, inverse_factored, solve_factored
+from tuner.core.linalg import FloatArray, cholesky, inverse_factored, low_rank, solve_factored
 
 LEAST = 1e-3
 WIDER = 25.0
@@ -58,7 +57,7 @@ def rounded(C: FloatArray, lower: FloatArray, upper: FloatArray, sites: Sites) -
     tau, nu = np.zeros(m), np.zeros(m)
     known = min(m, len(sites.tau))
     tau[:known], nu[:known] = sites.tau[:known], sites.nu[:known]
-    P = _low_rank(C)
+    P = low_rank(C, LEAST)
     precision = cholesky(np.eye(P.shape[1]) + P.T @ (tau[:, None] * P))
     z = solve_factored(precision, P.T @ nu)
     widths, Q = np.linalg.eigh(inverse_factored(precision) + np.outer(z, z))
@@ -76,11 +75,3 @@ def rounded(C: FloatArray, lower: FloatArray, upper: FloatArray, sites: Sites) -
     u = mean + box_moments(mean, np.ones(m), lower, upper)[1]
     start = np.concatenate([np.clip(u, lower, upper), (Q.T @ z) / np.sqrt(q)])
     return Motion(gamma, root, lower, upper, 1.0 - q, PARTS if r else 1), start
-
-
-def _low_rank(C: FloatArray) -> FloatArray:
-    """Return P with C = P P' up to what is small beside the noise, by a Cholesky factor with pivots."""
-    factor, pivots, rank, _ = lapack.dpstrf(C, tol=LEAST, lower=1)
-    P = np.zeros((len(C), rank))
-    P[pivots - 1] = np.tril(factor)[:, :rank]
-    return P

@@ -35,6 +35,7 @@ MOST_DRAWS = 20_000
 LEAST_DRAWS = 2_000
 WORK = 2e8
 PATIENCE = 2_000
+FEW = 20  # points for which it is not worth it to know the weights under each draw
 SHORT_PATIENCE = 100  # where rounding costs no run of EP
 
 
@@ -78,7 +79,7 @@ class SkewGP(Latent):
         self._work = WORK if draws is None else np.inf
         self._sampler: Sampler = sampler
         self._thin = thin
-        self._sites = sites
+        self.sites = sites
 
     @cached_property
     def _factor(self) -> FloatArray:
@@ -91,7 +92,7 @@ class SkewGP(Latent):
     @cached_property
     def evidence(self) -> Evidence:
         """The converged EP approximation of the evidence."""
-        return expectation_propagation(self.covariance, self.lower, self.upper, start=self._sites)
+        return expectation_propagation(self.covariance, self.lower, self.upper, start=self.sites)
 
     @cached_property
     def truncated(self) -> FloatArray:
@@ -115,12 +116,12 @@ class SkewGP(Latent):
                 method=self._sampler,
                 thin=self._thin,
                 work=work,
-                patience=PATIENCE if self._sites is None else SHORT_PATIENCE,
+                patience=PATIENCE if self.sites is None else SHORT_PATIENCE,
             )
         except TooManyBouncesError:
-            if self._sites is not None:
+            if self.sites is not None:
                 with suppress(TooManyBouncesError):
-                    return self._rounded(self._sites, count, rng, work, PATIENCE)
+                    return self._rounded(self.sites, count, rng, work, PATIENCE)
             return self._rounded(self.evidence.sites, count, rng, work, BOUNCE_LIMIT)
 
     def _rounded(
@@ -141,6 +142,12 @@ class SkewGP(Latent):
     def weights(self) -> FloatArray:
         """V: the points' weights under each draw, (n, S)."""
         return self.weights_of(self.truncated)
+
+    def _components(self, k: FloatArray) -> FloatArray:
+        if len(k) > FEW:
+            return k @ self.weights
+        rows = row_matrix(self.data, self.hyper.noise) @ k.T
+        return np.asarray(solve_factored(self._factor, np.asfortranarray(rows)).T @ self.truncated.T)
 
     @cached_property
     def half_precision(self) -> FloatArray:
