@@ -105,7 +105,17 @@ def show_speed(found: Speed, *, compiled: bool, console: Console) -> None:
     trajectories = "compiled" if compiled else "numpy (built without a compiler: slower)"
     title = f"{DRAWS} draws; ratios to as many plain Gaussian draws of the same covariance; {trajectories} trajectories"
     table = Table(title=title, title_justify="left")
-    names = ("duels of", "rows", "Gaussian ms", "truncated", "ESS/draw", "proposal", "slowest", "lin-ess", "its ESS/draw")
+    names = (
+        "duels of",
+        "rows",
+        "Gaussian ms",
+        "truncated",
+        "ESS/draw",
+        "proposal",
+        "slowest",
+        "lin-ess",
+        "its ESS",
+    )
     for name in (*names, "Laplace"):
         table.add_column(name, justify="left" if name == "duels of" else "right")
     for row in found.rows:

@@ -7,7 +7,7 @@ dimensions, and of whole campaigns, whose settings lie ever closer together.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,20 +118,23 @@ def quality(setting: Setting) -> float:
     return float(np.mean(np.sin(6 * x) / 3 + 2 * x - 3 * x * x))
 
 
+@dataclass
 class Campaign:
     """An optimiser and the exact judge of its duels with the champion."""
 
-    def __init__(self, dimensions: int, *, seed: int, budget: int, draws: int | None = None) -> None:
+    optimizer: Optimizer
+    values: dict[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, dimensions: int, *, seed: int, budget: int) -> "Campaign":
+        """Return one that knows nothing yet."""
         space = Space([Continuous(f"p{i}", 0.0, 1.0) for i in range(dimensions)])
-        strategy = Strategy() if draws is None else Strategy(draws=draws)
-        self.optimizer = Optimizer(space, seed=seed, budget=budget, strategy=strategy)
-        self.values: dict[int, float] = {}
-        self._rng = np.random.default_rng(seed)
+        return cls(Optimizer(space, seed=seed, budget=budget))
 
     def tell(self, count: int) -> None:
         """Judge so many random settings."""
         names = self.optimizer.space.names
-        for point in self._rng.random((count, len(names))).tolist():
+        for point in np.random.default_rng(self.optimizer.seed).random((count, len(names))).tolist():
             setting: Setting = dict(zip(names, point, strict=True))
             self._judge(self.optimizer.add(setting), setting)
 
@@ -150,13 +153,10 @@ class Campaign:
             self.optimizer.tell_judgment(*(pair if self.values[trial_id] > self.values[champion] else pair[::-1]))
 
     def again(self) -> "Campaign":
-        """Return a copy that goes on from here."""
-        copy = Campaign.__new__(Campaign)
-        optimizer = self.optimizer
-        copy.optimizer = Optimizer.from_state(optimizer.space, optimizer.state(), strategy=optimizer.strategy)
-        copy.values = dict(self.values)
-        copy._rng = self._rng
-        return copy
+        """Return a copy that goes on from here, with as many draws as are timed beside it."""
+        state = self.optimizer.state()
+        optimizer = Optimizer.from_state(self.optimizer.space, state, strategy=Strategy(draws=DRAWS))
+        return Campaign(optimizer, dict(self.values))
 
 
 def duelled(rows: int, seed: int) -> Campaign:
@@ -164,7 +164,7 @@ def duelled(rows: int, seed: int) -> Campaign:
     if rows < 3:
         raise ValueError(f"at least 3 rows are needed, not {rows}")
     asked = min(_ASKED, rows - 2)
-    campaign = Campaign(2, seed=seed, budget=rows, draws=DRAWS)
+    campaign = Campaign.begin(2, seed=seed, budget=rows)
     campaign.tell(rows + 1 - asked)
     for _ in range(asked):
         campaign.ask()
@@ -173,7 +173,7 @@ def duelled(rows: int, seed: int) -> Campaign:
 
 def converged(dimensions: int, duels: int, *, seed: int = 0) -> tuple[Campaign, CampaignTime]:
     """Return a campaign after so many proposals, each judged, and what they cost."""
-    campaign = Campaign(dimensions, seed=seed, budget=duels)
+    campaign = Campaign.begin(dimensions, seed=seed, budget=duels)
     campaign.tell(_TOLD)
     seconds = sum(campaign.ask() for _ in range(duels - _TOLD + 1))
     return campaign, CampaignTime(dimensions, duels, seconds)
@@ -248,7 +248,6 @@ def measure_all(rows: Sequence[int], duels: int, *, repeats: int, done: Callable
         campaign, cost = converged(dimensions, duels)
         campaigns.append(cost)
         if dimensions in CONVERGED:
-            campaign.optimizer.strategy = Strategy(draws=DRAWS)
             found.append(measure(campaign, f"campaign, {dimensions}-D", repeats=repeats))
         done()
     return Speed(found, campaigns)

@@ -75,20 +75,23 @@ class Motion:
         # rows [0, inf) first: they have the cheap wall
         plain = (self.lower == 0.0) & np.isinf(self.upper)
         zeros = int(plain.sum())
-        order = np.arange(m) if zeros in (0, m) else np.argsort(~plain, kind="stable")
+        follow = _follow_numpy if _bounce is None else _follow_compiled
+        if zeros in (0, m):
+            rows = follow(self, start, draws, zeros, rng, work, patience)[:, :m]
+            return np.clip(rows, self.lower, self.upper)
+        order = np.argsort(~plain, kind="stable")
         whole = np.concatenate([order, np.arange(m, len(self.gamma))])
         moved = Motion(
-            np.ascontiguousarray(self.gamma[np.ix_(whole, whole)] if zeros not in (0, m) else self.gamma),
-            np.asfortranarray(self.root[whole] if zeros not in (0, m) else self.root),
-            np.ascontiguousarray(self.lower[order]),
-            np.ascontiguousarray(self.upper[order]),
-            np.ascontiguousarray(self.force),
+            self.gamma[np.ix_(whole, whole)],
+            np.asfortranarray(self.root[whole]),
+            self.lower[order],
+            self.upper[order],
+            self.force,
             self.parts,
         )
-        follow = _follow_numpy if _bounce is None else _follow_compiled
-        rows = follow(moved, np.ascontiguousarray(start[whole]), draws, zeros, rng, work, patience)[:, :m]
-        result = np.empty(rows.shape)
-        result[:, order] = rows
+        rows = follow(moved, start[whole], draws, zeros, rng, work, patience)
+        result = np.empty((len(rows), m))
+        result[:, order] = rows[:, :m]
         return np.clip(result, self.lower, self.upper, out=result)
 
     def velocities(self, count: int, rng: np.random.Generator) -> FloatArray:
@@ -110,14 +113,18 @@ def _follow_compiled(
     state = start.copy()
     angle = ANGLE / motion.parts
     m = len(motion.lower)
-    lower, upper = np.maximum(motion.lower, -FAR), np.minimum(motion.upper, FAR)
+    gamma, lower, upper = (
+        np.ascontiguousarray(motion.gamma),
+        np.maximum(motion.lower, -FAR),
+        np.minimum(motion.upper, FAR),
+    )
 
     def run(count: int, limit: int) -> tuple[FloatArray, int, int]:
         rows, heights = motion.velocities(count, rng), motion.heights(count, rng)
         bounces, refused, _ = _bounce.run(
             state,
             rows,
-            motion.gamma,
+            gamma,
             lower,
             upper,
             zeros,

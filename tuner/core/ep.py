@@ -259,9 +259,7 @@ def expectation_propagation(
         best = _damped(prior, lower, upper, tolerance)
     step, tau, nu, iterations = best
     now = step.posterior
-    return Evidence(
-        step.log_evidence, Sites(tau, nu), now.factor, now.b, now.mean, *step.slopes, iterations, now.half
-    )
+    return Evidence(step.log_evidence, Sites(tau, nu), now.factor, now.b, now.mean, *step.slopes, iterations, now.half)
 
 
 def _prior(C: FloatArray, least: float) -> _Prior:

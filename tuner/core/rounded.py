@@ -1,8 +1,8 @@
 """Draws of the truncated vector where the data hold some directions far closer together than the prior does.
 
 Close to convergence, and where answers contradict each other, a few directions of the rows are known a thousand times
-better than under the prior. A trajectory under the prior's Gaussian then bounces to and fro along them, tens of thousands
-of times. EP knows these directions and how wide they are. Trajectories under a Gaussian that is narrow along them, as
+better than under the prior. A trajectory under the prior's Gaussian then bounces to and fro along them, thousands of
+times. EP knows these directions and how wide they are. Trajectories under a Gaussian that is narrow along them, as
 EP's is, bounce tens of times; what this Gaussian has too much of kicks the velocity between parts of a trajectory, and
 Metropolis' rule keeps the distribution exact, whatever EP says: it sets the pace, never the place.
 

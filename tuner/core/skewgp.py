@@ -36,7 +36,7 @@ LEAST_DRAWS = 2_000
 WORK = 2e8
 PATIENCE = 2_000
 FEW = 20  # points for which it is not worth it to know the weights under each draw
-SHORT_PATIENCE = 100  # where rounding costs no run of EP
+SHORT_PATIENCE = 60  # where rounding costs no run of EP
 
 
 class SkewGP(Latent):
@@ -124,13 +124,9 @@ class SkewGP(Latent):
                     return self._rounded(self.sites, count, rng, work, PATIENCE)
             return self._rounded(self.evidence.sites, count, rng, work, BOUNCE_LIMIT)
 
-    def _rounded(
-        self, sites: Sites, count: int, rng: np.random.Generator, work: float, patience: int
-    ) -> FloatArray:
+    def _rounded(self, sites: Sites, count: int, rng: np.random.Generator, work: float, patience: int) -> FloatArray:
         draws = count * self._thin
-        rows = sample_rounded(
-            self.covariance, self.lower, self.upper, sites, draws, rng, work=work, patience=patience
-        )
+        rows = sample_rounded(self.covariance, self.lower, self.upper, sites, draws, rng, work=work, patience=patience)
         return rows[self._thin - 1 :: self._thin]
 
     def weights_of(self, truncated: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.compute.dask import DaskBackend
+from tuner.compute.engine import engine_name
 from tuner.compute.pool import Pool
 from tuner.config import Config
 from tuner.config.daemon import Daemon as DaemonConfig
@@ -123,7 +124,7 @@ class Service:
                 compute,
                 self._sockets.progress,
                 setup.config.compute.deadline_s,
-                f"tuner {version('process-tuner')}",
+                engine_name(),
                 setup.config.compute.speculate,
             )
             try:
