@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.compute.backend import Job
+from tuner.compute.engine import engine_name
 from tuner.compute.pool import Pool
 from tuner.daemon.archive import kept_state
 from tuner.errors import TunerError
@@ -37,6 +38,19 @@ class Made:
     seq: int
     event: ProposalMade
     payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A proposal computed again, and what it has different."""
+
+    made: Made
+    differences: tuple[str, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether this engine made it, so that it must come out the same; one that names none is not excused."""
+        return self.made.event.engine in ("", engine_name())
 
 
 def proposals(store: Store, campaign: str | None, faults: dict[str, str]) -> Iterator[Made]:
@@ -98,7 +112,8 @@ def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
 def replay(state: Path | None, campaign: str | None, workers: int) -> None:
     """Compute every proposal again from the journal and compare it with what was proposed, bit for bit.
 
-    Proposals made by another version of tuner, numpy or scipy, or on another kind of processor, may differ.
+    A proposal names what made it: the version of tuner, a digest of its source, numpy, scipy, the kind of processor.
+    What this very engine made must come out the same. What another one made may differ: it is said, and no failure.
     """
     one_blas_thread()
     with Store.open_reading(state_directory(state) / FILE_NAME) as store:
@@ -107,49 +122,64 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
         snapshots = wrong_snapshots(store, campaign, faults)
         if snapshots:
             raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
-        wrong, count, engines = asyncio.run(_replay(store, campaign, workers, total))
+        found = asyncio.run(_replay(store, campaign, workers, total))
     unread = [f"campaign {name}: {why}" for name, why in faults.items()]
-    if not count and not unread:
+    if not found and not unread:
         raise TunerError(
             "the journal has no proposals to replay" + (f" in the campaign {campaign}" if campaign else "")
         )
-    made_by = ", ".join(sorted(engines))
+    ours = [one for one in found if one.comparable]
+    wrong = [one for one in ours if one.differences]
     if wrong:
         lines = [
-            f"event {made.seq}, {made.campaign} trial {made.event.trial}: {', '.join(names)}" for made, names in wrong
+            f"event {one.made.seq}, {one.made.campaign} trial {one.made.event.trial}: {', '.join(one.differences)}"
+            for one in wrong
         ]
         lines = [*unread, *lines[:20]]
-        raise TunerError(f"{len(wrong)} of {count} proposals differ (made by {made_by}):\n" + "\n".join(lines))
+        raise TunerError(f"{len(wrong)} of {len(ours)} proposals differ (made by {_makers(ours)}):\n" + "\n".join(lines))
+    if ours:
+        click.echo(f"{counted(len(ours), 'proposal')} recomputed, every one identical (made by {_makers(ours)})")
+    for line in _foreign([one for one in found if not one.comparable]):
+        click.echo(line)
     if unread:
-        raise TunerError(f"{counted(count, 'proposal')} identical, but not all can be read:\n" + "\n".join(unread))
-    click.echo(f"{counted(count, 'proposal')} recomputed, every one identical (made by {made_by})")
+        raise TunerError("not all campaigns can be read:\n" + "\n".join(unread))
 
 
-async def _replay(
-    store: Store, campaign: str | None, workers: int, total: int
-) -> tuple[list[tuple[Made, list[str]]], int, set[str]]:
+def _makers(found: Sequence[Replayed]) -> str:
+    return ", ".join(sorted({one.made.event.engine or "an unknown version" for one in found}))
+
+
+def _foreign(found: Sequence[Replayed]) -> Iterator[str]:
+    """Say for each other engine how many of its proposals this one makes too; those that differ prove nothing."""
+    for engine in sorted({one.made.event.engine for one in found}):
+        theirs = [one for one in found if one.made.event.engine == engine]
+        differ = sum(bool(one.differences) for one in theirs)
+        verdict = (
+            "every one identical"
+            if not differ
+            else f"{differ} not the same here; only that version can compute {'it' if differ == 1 else 'them'} again"
+        )
+        made = f"{counted(len(theirs), 'proposal')} made by another version, {engine}"
+        yield f"{made}: {verdict} (this is {engine_name()})"
+
+
+async def _replay(store: Store, campaign: str | None, workers: int, total: int) -> list[Replayed]:
     columns = (TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    wrong: list[tuple[Made, list[str]]] = []
-    engines: set[str] = set()
-    count = 0
+    found: list[Replayed] = []
     waiting: list[tuple[Made, Job]] = []
 
     async def finish() -> None:
         made, job = waiting.pop(0)
-        found = differences(made.event, await job.result())
-        if found:
-            wrong.append((made, found))
+        found.append(Replayed(made, tuple(differences(made.event, await job.result()))))
         bar.advance(task)
 
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("replay", total=total)
         async with Pool(workers, cache_count=1) as pool:
             for made in proposals(store, campaign, {}):
-                count += 1
-                engines.add(made.event.engine or "an unknown version")
                 waiting.append((made, pool.submit(TASKS[made.event.source], made.payload)))
                 if len(waiting) >= _AHEAD:
                     await finish()
             while waiting:
                 await finish()
-    return wrong, count, engines
+    return found

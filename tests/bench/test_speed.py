@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tuner.bench.effective import effective_sizes, worst_share
-from tuner.bench.speed import MOST_PROPOSAL, SpeedRow, duelled
+from tuner.bench.speed import MOST_PROPOSAL, SpeedRow, converged, duelled, quality
 from tuner.cli import cli
 
 
@@ -45,32 +45,66 @@ def test_a_chain_that_does_not_move_is_worth_next_to_nothing_or_is_constant():
     assert np.isfinite(effective_sizes(np.ones((100, 2)))).all()
 
 
-def test_the_data_are_as_many_duels_as_asked_for_and_the_next_proposal_improves():
-    optimizer = duelled(12, seed=0)
-    assert optimizer.ledger.preferences()[1].m == 12
-    assert optimizer.ask().kind == "improve"
+def test_the_data_are_as_many_duels_as_asked_for_and_a_copy_goes_on_from_there():
+    campaign = duelled(12, seed=0)
+    assert campaign.optimizer.ledger.preferences()[1].m == 12
+    one, other = campaign.again(), campaign.again()
+    one.ask()
+    other.ask()
+    assert campaign.optimizer.ledger.preferences()[1].m == 12
+    assert one.values == other.values
+    assert len(one.values) == len(campaign.values) + 1
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_a_campaign_s_data_are_those_of_a_run_that_has_converged(dimensions):
+    campaign, cost = converged(dimensions, 30)
+    assert (cost.dimensions, cost.duels) == (dimensions, 30)
+    assert cost.seconds > 0
+    assert campaign.optimizer.ledger.preferences()[1].m == 30
+    best = max(quality(dict(enumerate(point))) for point in np.random.default_rng(0).random((20_000, dimensions)))
+    assert max(campaign.values.values()) >= best - 1e-5
 
 
 def test_json_has_every_ratio_and_its_goals():
-    shown = speed("--json", "--rows", "8,12", "--repeats", "1")
+    shown = speed("--json", "--rows", "8,12", "--repeats", "1", "--campaign", "6")
     assert shown.exit_code == 0, shown.output
     data = json.loads(shown.stdout)
-    assert [row["m"] for row in data["rows"]] == [8, 12]
+    assert [(row["data"], row["m"]) for row in data["rows"]] == [
+        ("random, 2-D", 8),
+        ("random, 2-D", 12),
+        ("campaign, 1-D", 6),
+        ("campaign, 2-D", 6),
+    ]
     for row in data["rows"]:
         assert {goal["name"] for goal in row["goals"]} == {"truncated", "effective"}
         assert all(row[name] > 0 for name in ("truncated", "effective", "proposal", "lin_ess", "laplace"))
+        assert row["slowest"] >= row["proposal"]
+    seconds = {one["dimensions"]: one["seconds"] for one in data["campaigns"]}
+    assert set(seconds) == {1, 2, 6}
+    assert data["goals"][0]["value"] == pytest.approx(seconds[1] / seconds[6])
 
 
 def test_the_table_says_which_goals_are_reached():
-    shown = speed("--rows", "8", "--repeats", "1")
+    shown = speed("--rows", "8", "--repeats", "1", "--campaign", "6")
     assert shown.exit_code == 0, shown.output
-    assert "(<= 3.5)" in shown.stdout
-    assert "(>= 0.6)" in shown.stdout
+    words = " ".join(shown.stdout.replace("│", " ").split())
+    assert "campaign of 6 duels in 6-D" in words
+    assert "1-D over 6-D" in words
+    assert "(<= 1)" in words
+    assert "reached" in words
+
+
+def test_without_campaigns_there_are_none():
+    data = json.loads(speed("--json", "--rows", "8", "--repeats", "1", "--campaign", "0").stdout)
+    assert [row["data"] for row in data["rows"]] == ["random, 2-D"]
+    assert data["campaigns"] == data["goals"] == []
+    assert speed("--campaign", "4").exit_code == 2
 
 
 def test_a_proposal_has_a_goal_at_100_and_500_rows_only():
     def marks(m, proposal):
-        row = SpeedRow(m, 1.0, 4.0, 0.7, proposal, 1.0, 1.0, 1.0)
+        row = SpeedRow("random, 2-D", m, 1.0, 4.0, 0.7, proposal, 99.0, 1.0, 1.0, 1.0)
         return {mark.name: mark.reached for mark in row.marks}
 
     assert set(MOST_PROPOSAL) == {100, 500}

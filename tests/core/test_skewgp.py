@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tests.core.reference import champion_duels, importance
-from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit, truncated
+from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, bouncing, fit
 from tuner.core.observations import DUEL, LABEL, TIE
 
 CASES = {
@@ -291,7 +291,7 @@ def test_many_queries_are_answered_a_block_at_a_time():
 @pytest.mark.parametrize("variance", [1e4, 1e6])
 def test_contradictions_under_a_huge_variance_do_not_hold_the_chain_at_its_start(variance, compiled, monkeypatch):
     if not compiled:
-        monkeypatch.setattr(truncated, "_bounce", None)
+        monkeypatch.setattr(bouncing, "_bounce", None)
     points = [[0.2, 0.3], [0.6, 0.9], [0.9, 0.1]]
     data = Observations(points, duels=[*[(0, 1), (1, 0)] * 25, (0, 2)])
     model = SkewGP(data, 0.3, variance, draws=4_000)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # the optimiser's names, which would cost a second to import; a test keeps them equal
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
 MOST_JOBS = 256
+LEAST_CAMPAIGN = 5
 
 
 @click.group()
@@ -156,17 +157,27 @@ def table(
 
 @bench.command()
 @click.option("--rows", callback=_counts, default="20,50,100,200,500", show_default=True, help="Numbers of duels.")
+@click.option(
+    "--campaign",
+    "duels",
+    type=click.IntRange(0, 500),
+    default=100,
+    show_default=True,
+    help="Duels of the campaigns in one, two and six dimensions; 0: none.",
+)
 @click.option("--repeats", type=click.IntRange(1, 1000), default=9, show_default=True, help="Medians over so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
-def speed(rows: tuple[int, ...], repeats: int, as_json: bool) -> None:
+def speed(rows: tuple[int, ...], duels: int, repeats: int, as_json: bool) -> None:
     """Time the posterior and a proposal, in units of plain Gaussian draws of the same covariance."""
+    if 0 < duels < LEAST_CAMPAIGN:
+        raise click.BadParameter(f"a campaign has at least {LEAST_CAMPAIGN} duels", param_hint="--campaign")
     one_blas_thread()
     from tuner.bench.show import printer, progress, show_speed
-    from tuner.bench.speed import measure_all, speed_data
-    from tuner.core.truncated import compiled
+    from tuner.bench.speed import DIMENSIONS, measure_all, speed_data
+    from tuner.core.bouncing import compiled
 
-    with progress("numbers of rows", len(rows)) as advance:
-        found = measure_all(rows, repeats=repeats, done=advance)
+    with progress("data", len(rows) + (len(DIMENSIONS) if duels else 0)) as advance:
+        found = measure_all(rows, duels, repeats=repeats, done=advance)
     if as_json:
         click.echo(json.dumps(speed_data(found, compiled=compiled()), allow_nan=False))
     else:

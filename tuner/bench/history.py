@@ -18,7 +18,7 @@ from tuner.times import text_of
 _ACTOR = Actor("bench", "engineer")
 
 
-def history(name: str, config: str, known: int, *, stopped: bool = False) -> list[NewRow]:
+def history(name: str, config: str, known: int, *, stopped: bool = False, engine: str = "") -> list[NewRow]:
     """Events of a campaign that has judged so many trials; its settings are random, its answers exact.
 
     Args:
@@ -26,6 +26,7 @@ def history(name: str, config: str, known: int, *, stopped: bool = False) -> lis
         config: A configuration whose first campaign is a simulated Sasena machine.
         known: How many trials.
         stopped: Whether it was stopped then, with the machine at home.
+        engine: What the proposals say has made them.
     """
     terms = Terms.of(parse_config(config, "bench").campaigns[0])
     problem = get_problem("sasena")
@@ -53,7 +54,7 @@ def history(name: str, config: str, known: int, *, stopped: bool = False) -> lis
     while campaign.spent < known or campaign.trial is not None:
         if campaign.trial is None:
             point = rng.uniform(0.0, 5.0, 2)
-            campaign = tell(_proposal(campaign, point))
+            campaign = tell(_proposal(campaign, point, engine))
         trial = campaign.trials[-1]
         at = np.array([[float(trial.setting["x1"]), float(trial.setting["x2"])]])
         campaign = tell(c.SendSetting(trial=trial.number))
@@ -74,7 +75,7 @@ def history(name: str, config: str, known: int, *, stopped: bool = False) -> lis
     return rows
 
 
-def _proposal(state: State, point: np.ndarray) -> c.Propose:
+def _proposal(state: State, point: np.ndarray, engine: str) -> c.Propose:
     return c.Propose(
         setting={"x1": float(point[0]), "x2": float(point[1])},
         source="model",
@@ -85,4 +86,5 @@ def _proposal(state: State, point: np.ndarray) -> c.Propose:
         valid=None,
         distance=None,
         model=state.memory,
+        engine=engine,
     )

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from tuner.bench.protocol import Options
 from tuner.bench.published import MEDIANS, PEERS, SECONDS
-from tuner.bench.speed import DRAWS, SpeedRow
+from tuner.bench.speed import DRAWS, Speed, SpeedMark
 from tuner.bench.table import Mark, Row
 
 PLAIN_WIDTH = 140  # where there is no terminal to fit into
@@ -100,28 +100,44 @@ def _goal_text(mark: Mark) -> str:
     return f"{mark.goal.statistic} {sign} {mark.goal.limit:g}{because}: {verdict}"
 
 
-def show_speed(rows: Sequence[SpeedRow], *, compiled: bool, console: Console) -> None:
+def show_speed(found: Speed, *, compiled: bool, console: Console) -> None:
     """Print the ratios with their goals."""
     trajectories = "compiled" if compiled else "numpy (built without a compiler: slower)"
     title = f"{DRAWS} draws; ratios to as many plain Gaussian draws of the same covariance; {trajectories} trajectories"
     table = Table(title=title, title_justify="left")
-    names = ("rows", "Gaussian ms", "truncated", "ESS/draw", "proposal", "lin-ess", "lin-ess ESS/draw", "Laplace")
-    for name in names:
-        table.add_column(name, justify="right")
-    for row in rows:
+    names = (
+        "duels of",
+        "rows",
+        "Gaussian ms",
+        "truncated",
+        "ESS/draw",
+        "proposal",
+        "slowest",
+        "lin-ess",
+        "its ESS",
+    )
+    for name in (*names, "Laplace"):
+        table.add_column(name, justify="left" if name == "duels of" else "right")
+    for row in found.rows:
         marks = {mark.name: mark for mark in row.marks}
-        cells = [f"{row.m}", f"{1e3 * row.gaussian_s:.3g}"]
+        cells = [row.data, f"{row.m}", f"{1e3 * row.gaussian_s:.3g}"]
         for name in ("truncated", "effective", "proposal"):
             text = f"{getattr(row, name):.3g}"
-            if name in marks:
-                mark = marks[name]
-                colour, verdict = ("green", "reached") if mark.reached else ("red", "missed")
-                text += f" [{colour}]{verdict} ({mark.sign} {mark.limit:g})[/{colour}]"
-            cells.append(text)
-        cells += [f"{row.lin_ess:.3g}", f"{row.lin_ess_effective:.2g}", f"{row.laplace:.3g}"]
+            cells.append(f"{text} {_verdict(marks[name])}" if name in marks else text)
+        cells += [f"{row.slowest:.3g}", f"{row.lin_ess:.3g}", f"{row.lin_ess_effective:.2g}", f"{row.laplace:.3g}"]
         table.add_row(*cells)
     console.print(table)
+    for one in found.campaigns:
+        console.print(f"campaign of {one.duels} duels in {one.dimensions}-D: proposals take {one.seconds:.3g} s in all")
+    if found.mark is not None:
+        console.print(f"1-D over 6-D: {found.mark.value:.3g} {_verdict(found.mark)}")
     console.print(
-        "truncated: exact HMC with its Cholesky factor. proposal: warm fit, draws, acquisition, search and explanation "
-        "(Optimizer.ask). Laplace: the posterior at fixed hyper-parameters. Medians of processor time, one thread."
+        "truncated: exact draws with their Cholesky factor, hyper-parameters and EP's sites known. proposal: fits, "
+        "draws, acquisition, search and explanation (Optimizer.ask), the mean of four in a row; slowest: of the four. "
+        "Laplace: the posterior at fixed hyper-parameters. Medians of processor time, one thread."
     )
+
+
+def _verdict(mark: SpeedMark) -> str:
+    colour, verdict = ("green", "reached") if mark.reached else ("red", "missed")
+    return f"[{colour}]{verdict} ({mark.sign} {mark.limit:g})[/{colour}]"

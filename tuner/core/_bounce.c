@@ -5,6 +5,10 @@
  * their next wall needs one division; the other rows need a square root. Angles are kept as (cosine, sine) pairs, so
  * that no trigonometric function is called. A trajectory and its reverse bounce equally often, so refusing one that
  * bounces too often and staying where it began keeps the distribution exact.
+ *
+ * Gamma may be another covariance than the target's (rounded.py): the vector then goes on with `extra` unbounded entries
+ * y, of unit variance under Gamma and of precision 1 - force under the target. The trajectory is cut into parts, the
+ * velocity of y is kicked between them, and the end is accepted by Metropolis' rule.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -24,8 +28,8 @@
 #define AT_ONCE 1e300
 
 typedef struct {
-    Py_ssize_t m, zeros;
-    const double *gamma, *lower, *upper;
+    Py_ssize_t m, extra, zeros;
+    const double *gamma, *lower, *upper, *force;
     double *u, *w, *cot;
 } Chain;
 
@@ -80,14 +84,46 @@ FAST static double advance(const Chain *chain, double c, double s, double kick, 
         cot[i] = general_cotangent(moved, w[i], chain->lower[i], chain->upper[i]);
         largest = cot[i] > largest ? cot[i] : largest;
     }
+    for (Py_ssize_t i = chain->m; i < chain->m + chain->extra; i++) {
+        const double moved = u[i] * c + w[i] * s;
+        w[i] = w[i] * c - u[i] * s + kick * g[i];
+        u[i] = moved;
+    }
     return largest;
 }
 
-/* One trajectory of the remaining angle (cr, sr); returns the bounces, or -1 if there were more than the limit. */
-static long trajectory(Chain *chain, double cr, double sr, long limit)
+/* Kick the velocity of y by `share` of its force, and that of the rows with it; return by how much the kinetic energy
+ * has grown. Rows m.. of Gamma hold the covariances of y with the rows. */
+FAST static double kick(const Chain *chain, double share)
 {
     const Py_ssize_t m = chain->m;
-    long bounces = 0;
+    double *restrict w = chain->w;
+    double gained = 0.0;
+    for (Py_ssize_t k = 0; k < chain->extra; k++) {
+        const double by = share * chain->force[k] * chain->u[m + k];
+        const double *restrict g = chain->gamma + (m + k) * (m + chain->extra);
+        gained += by * (w[m + k] + 0.5 * by);
+        w[m + k] += by;
+        for (Py_ssize_t i = 0; i < m; i++) w[i] += by * g[i];
+    }
+    return gained;
+}
+
+/* By how much the target's potential differs from that of Gamma. */
+static double correction(const Chain *chain)
+{
+    double total = 0.0;
+    for (Py_ssize_t k = 0; k < chain->extra; k++) {
+        const double y = chain->u[chain->m + k];
+        total -= 0.5 * chain->force[k] * y * y;
+    }
+    return total;
+}
+
+/* One part of the remaining angle (cr, sr); returns the bounces so far, or -1 if there were more than the limit. */
+static long part(Chain *chain, double cr, double sr, long bounces, long limit)
+{
+    const Py_ssize_t m = chain->m;
     double largest = advance(chain, 1.0, 0.0, 0.0, chain->gamma);
     for (;;) {
         /* the wall at cotangent y comes before the end if its sine over cosine is less than sr / cr */
@@ -100,7 +136,7 @@ static long trajectory(Chain *chain, double cr, double sr, long limit)
         while (j < m - 1 && chain->cot[j] != largest) j++;
         const double far = largest > 1e8 ? largest : sqrt(1.0 + largest * largest);
         const double s = 1.0 / far, c = largest > 1e8 ? 1.0 : largest / far;
-        const double *g = chain->gamma + j * m;
+        const double *g = chain->gamma + j * (m + chain->extra);
         const double speed = chain->w[j] * c - chain->u[j] * s;
         largest = advance(chain, c, s, -2.0 * speed / g[j], g);
         if (j >= chain->zeros) chain->u[j] = speed < 0.0 ? chain->lower[j] : chain->upper[j];
@@ -112,49 +148,68 @@ static long trajectory(Chain *chain, double cr, double sr, long limit)
     }
 }
 
-/* run(state, rows, gamma, lower, upper, zeros, cosine, sine, limit) -> (bounces, refused)
- * rows[k] holds a velocity on entry and the position at the end of trajectory k on return; state is carried along. */
+/* One trajectory in equal parts of angle (cosine, sine); returns the bounces, or -1 if there were more than the limit.
+ * A kick by the tangent of half the angle before and after a part makes it a straight line where the force is one. */
+static long trajectory(Chain *chain, long parts, double cosine, double sine, long limit, double *energy)
+{
+    const double half = sine / (1.0 + cosine);
+    long bounces = 0;
+    *energy = chain->extra ? kick(chain, half) - correction(chain) : 0.0;
+    for (long p = 0; p < parts; p++) {
+        bounces = part(chain, cosine, sine, bounces, limit);
+        if (bounces < 0) return -1;
+        if (chain->extra) *energy += kick(chain, p + 1 < parts ? 2.0 * half : half);
+    }
+    if (chain->extra) *energy += correction(chain);
+    return bounces;
+}
+
+/* run(state, rows, gamma, lower, upper, zeros, parts, cosine, sine, limit, force, heights) -> (bounces, refused, rejected)
+ * rows[k] holds a velocity on entry and the position at the end of trajectory k on return; state is carried along.
+ * The energy of trajectory k may grow by heights[k], an exponential number. */
 static PyObject *run(PyObject *self, PyObject *args)
 {
-    Py_buffer state, rows, gamma, lower, upper;
+    Py_buffer state, rows, gamma, lower, upper, force, heights;
     Py_ssize_t zeros;
     double cosine, sine;
-    long limit, bounces = 0, refused = 0;
+    long parts, limit, bounces = 0, refused = 0, rejected = 0;
     (void)self;
-    if (!PyArg_ParseTuple(args, "w*w*y*y*y*nddl", &state, &rows, &gamma, &lower, &upper, &zeros, &cosine, &sine, &limit))
+    if (!PyArg_ParseTuple(args, "w*w*y*y*y*nlddly*y*", &state, &rows, &gamma, &lower, &upper, &zeros, &parts, &cosine,
+                          &sine, &limit, &force, &heights))
         return NULL;
-    const Py_ssize_t m = state.len / (Py_ssize_t)sizeof(double);
+    const Py_ssize_t one = (Py_ssize_t)sizeof(double);
+    const Py_ssize_t all = state.len / one, extra = force.len / one, m = all - extra;
     double *scratch = NULL;
     PyObject *result = NULL;
-    if (m == 0 || gamma.len != m * state.len || lower.len != state.len || upper.len != state.len ||
-        rows.len % state.len != 0 || zeros < 0 || zeros > m) {
+    if (m <= 0 || gamma.len != all * state.len || lower.len != m * one || upper.len != m * one ||
+        rows.len % state.len != 0 || heights.len != rows.len / all || zeros < 0 || zeros > m || parts < 1) {
         PyErr_SetString(PyExc_ValueError, "buffers of unlike sizes");
         goto done;
     }
-    scratch = PyMem_Malloc(2 * (size_t)m * sizeof(double));
+    scratch = PyMem_Malloc(2 * (size_t)all * sizeof(double));
     if (scratch == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
-    Chain chain = {m, zeros, gamma.buf, lower.buf, upper.buf, state.buf, NULL, scratch};
-    double *start = scratch + m;
+    Chain chain = {m, extra, zeros, gamma.buf, lower.buf, upper.buf, force.buf, state.buf, NULL, scratch};
+    double *start = scratch + all, energy;
+    const double *height = heights.buf;
     const Py_ssize_t count = rows.len / state.len;
     for (Py_ssize_t k = 0; k < count; k++) {
-        chain.w = (double *)rows.buf + k * m;
-        memcpy(start, chain.u, (size_t)m * sizeof(double));
-        const long bounced = trajectory(&chain, cosine, sine, limit);
-        if (bounced < 0) {
-            memcpy(chain.u, start, (size_t)m * sizeof(double));
-            refused++;
-            bounces += limit;
-        } else {
-            bounces += bounced;
+        chain.w = (double *)rows.buf + k * all;
+        memcpy(start, chain.u, (size_t)all * sizeof(double));
+        const long bounced = trajectory(&chain, parts, cosine, sine, limit, &energy);
+        bounces += bounced < 0 ? limit : bounced;
+        if (bounced < 0 || energy > height[k]) {
+            memcpy(chain.u, start, (size_t)all * sizeof(double));
+            refused += bounced < 0;
+            rejected += bounced >= 0;
         }
-        memcpy(chain.w, chain.u, (size_t)m * sizeof(double));
+        memcpy(chain.w, chain.u, (size_t)all * sizeof(double));
     }
     Py_END_ALLOW_THREADS
-    result = Py_BuildValue("ll", bounces, refused);
+    result = Py_BuildValue("lll", bounces, refused, rejected);
 done:
     PyMem_Free(scratch);
     PyBuffer_Release(&state);
@@ -162,6 +217,8 @@ done:
     PyBuffer_Release(&gamma);
     PyBuffer_Release(&lower);
     PyBuffer_Release(&upper);
+    PyBuffer_Release(&force);
+    PyBuffer_Release(&heights);
     return result;
 }
 

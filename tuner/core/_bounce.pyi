@@ -7,7 +7,10 @@ def run(
     lower: Any,
     upper: Any,
     zeros: int,
+    parts: int,
     cosine: float,
     sine: float,
     limit: int,
-) -> tuple[int, int]: ...
+    force: Any,
+    heights: Any,
+) -> tuple[int, int, int]: ...

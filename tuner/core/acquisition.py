@@ -76,11 +76,11 @@ class MeanValue:
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the value at each row."""
-        return self.surface.moments(X)[0] / self.scale
+        return self.surface.mean(X) / self.scale
 
     def gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the value at one row and its gradient."""
-        mean, _, d_mean, _ = self.surface.gradients(x)
+        mean, d_mean = self.surface.mean_gradient(x)
         return mean / self.scale, d_mean / self.scale
 
 

@@ -8,20 +8,23 @@ Glossary:
     C        (m, m) prior covariance of the rows            B       I + sqrt(tau) C sqrt(tau)
     tau, nu  (m,) site precisions (0..1) and shifts         L       Cholesky factor of B
     v, mu    (m,) cavity variances and means                b, R    with which the gradient is tr((b b' - R) dC) / 2
+    P        (m, k) with C = P P' to a given accuracy, where k is small; then L is the factor of I + P' tau P
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.special import erfcx, log_ndtr
 
-from tuner.core.linalg import FloatArray, cholesky, inverse_factored, solve_factored, solve_lower
+from tuner.core.linalg import FloatArray, cholesky, inverse_factored, low_rank, solve_factored, solve_lower
 
 TOLERANCE = 1e-6
 ITERATIONS = 60
 DAMPED_ITERATIONS = 400
 MEMORY = 5
+MANY = 100
+LOW = 0.5  # below this share of the rows their low rank pays
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
 
@@ -40,7 +43,10 @@ class Sites:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A converged EP approximation."""
+    """A converged EP approximation.
+
+    `factor` is L, (m, m), unless C was approximated: then `half` is L^-1 P', (k, m).
+    """
 
     log_evidence: float
     sites: Sites
@@ -50,9 +56,13 @@ class Evidence:
     lower_slope: FloatArray
     upper_slope: FloatArray
     iterations: int
+    half: FloatArray | None = None
 
     def weights(self) -> FloatArray:
         """Return Q = b b' - R, so that the gradient along dC is sum(Q * dC) / 2."""
+        if self.half is not None:
+            known = np.vstack([self.b, self.half * self.sites.tau])
+            return np.asarray(known.T @ known - np.diag(self.sites.tau))
         root = np.sqrt(self.sites.tau)
         return np.outer(self.b, self.b) - root[:, None] * inverse_factored(self.factor) * root[None, :]
 
@@ -125,6 +135,64 @@ def _wide(alpha: FloatArray, beta: FloatArray) -> _Moments:
 
 
 @dataclass(frozen=True, eq=False)
+class _Posterior:
+    """The Gaussian posterior at given sites: variances, 1 - tau times them, means, and what the evidence needs."""
+
+    sigma: FloatArray
+    rest: FloatArray
+    mean: FloatArray
+    b: FloatArray
+    log_root: float
+    factor: FloatArray
+    half: FloatArray | None = None
+
+
+class _Dense:
+    """The prior N(0, C)."""
+
+    def __init__(self, C: FloatArray) -> None:
+        self.C, self.prior, self.unit = C, np.diag(C), np.eye(len(C))
+
+    def posterior(self, tau: FloatArray, nu: FloatArray) -> _Posterior:
+        """Return the posterior at the sites."""
+        C, root = self.C, np.sqrt(tau)
+        factor = cholesky(root[:, None] * C * root[None, :] + self.unit)
+        # 1 - tau Sigma_ii is the diagonal of B^-1; where tau is tiny that form loses Sigma_ii, so it is solved for
+        inverse = lapack.dtrtri(factor, lower=1)[0]
+        rest = np.einsum("ij,ij->j", inverse, inverse)
+        weak = np.flatnonzero(tau * self.prior < 1e-3)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sigma = (1.0 - rest) / tau
+        if weak.size:
+            solved = solve_lower(factor, root[:, None] * C[:, weak])
+            sigma[weak] = self.prior[weak] - np.einsum("ij,ij->j", solved, solved)
+            rest[weak] = 1.0 - tau[weak] * sigma[weak]
+        b = nu - root * solve_factored(factor, root * (C @ nu))
+        return _Posterior(sigma, rest, C @ b, b, float(np.log(np.diag(factor)).sum()), factor)
+
+
+class _LowRank:
+    """The prior N(0, P P')."""
+
+    def __init__(self, P: FloatArray) -> None:
+        self.P, self.unit = P, np.eye(P.shape[1], order="F")
+
+    def posterior(self, tau: FloatArray, nu: FloatArray) -> _Posterior:
+        """Return the posterior at the sites."""
+        P = self.P
+        scaled = np.sqrt(tau)[:, None] * P
+        factor = cholesky(blas.dsyrk(1.0, scaled.T, beta=1.0, c=self.unit, lower=1))
+        half = solve_lower(factor, P.T)
+        sigma = np.einsum("km,km->m", half, half)
+        mean = (half @ nu) @ half
+        rest = np.maximum(1.0 - tau * sigma, np.finfo(np.float64).eps)
+        return _Posterior(sigma, rest, mean, nu - tau * mean, float(np.log(np.diag(factor)).sum()), factor, half)
+
+
+_Prior = _Dense | _LowRank
+
+
+@dataclass(frozen=True, eq=False)
 class _Step:
     """One evaluation of the fixed-point map at (tau, nu)."""
 
@@ -132,46 +200,36 @@ class _Step:
     nu: FloatArray
     residual: float
     scale: FloatArray
-    factor: FloatArray
-    b: FloatArray
-    row_mean: FloatArray
+    posterior: _Posterior
     log_evidence: float
     slopes: tuple[FloatArray, FloatArray]
 
 
-def _step(C: FloatArray, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray) -> _Step:
-    root = np.sqrt(tau)
-    prior = np.diag(C)
-    factor = cholesky(root[:, None] * C * root[None, :] + np.eye(len(tau)))
-    # 1 - tau Sigma_ii is the diagonal of B^-1; where tau is tiny that form loses Sigma_ii, so it is solved for
-    inverse = lapack.dtrtri(factor, lower=1)[0]
-    rest = np.einsum("ij,ij->j", inverse, inverse)
-    weak = np.flatnonzero(tau * prior < 1e-3)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sigma = (1.0 - rest) / tau
-    if weak.size:
-        solved = solve_lower(factor, root[:, None] * C[:, weak])
-        sigma[weak] = prior[weak] - np.einsum("ij,ij->j", solved, solved)
-        rest[weak] = 1.0 - tau[weak] * sigma[weak]
-    projected = C @ nu
-    b = nu - root * solve_factored(factor, root * projected)
-    mean = C @ b
+def _step(prior: _Prior, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray) -> _Step:
+    now = prior.posterior(tau, nu)
+    sigma, rest = now.sigma, now.rest
     v = np.maximum(sigma / rest, 0.0)
-    mu = (mean - sigma * nu) / rest
+    mu = (now.mean - sigma * nu) / rest
     log_z, slope, curvature, at_lower, at_upper = box_moments(mu, 1.0 + v, lower, upper)
     curvature = np.clip(curvature, 0.0, 1.0 / (1.0 + v))
     tilt = 1.0 - curvature * v
     scale = 1.0 + tau * v
     log_sites = log_z + 0.5 * np.log(scale) - 0.5 * (2.0 * mu * nu + v * nu * nu - mu * mu * tau) / scale
-    log_evidence = float(log_sites.sum() - np.log(np.diag(factor)).sum() + 0.5 * nu @ mean)
+    log_evidence = float(log_sites.sum() - now.log_root + 0.5 * nu @ now.mean)
     tau_new, nu_new = curvature / tilt, (slope + curvature * mu) / tilt
     width = np.sqrt(np.maximum(sigma, 0.0))
     residual = float(max(np.max(np.abs(tau_new - tau) * width**2), np.max(np.abs(nu_new - nu) * width)))
-    return _Step(tau_new, nu_new, residual, width, factor, b, mean, log_evidence, (at_lower, at_upper))
+    return _Step(tau_new, nu_new, residual, width, now, log_evidence, (at_lower, at_upper))
 
 
 def expectation_propagation(
-    C: FloatArray, lower: FloatArray, upper: FloatArray, *, start: Sites | None = None, tolerance: float = TOLERANCE
+    C: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    start: Sites | None = None,
+    tolerance: float = TOLERANCE,
+    least: float = 0.0,
 ) -> Evidence:
     """Run EP to its fixed point.
 
@@ -181,6 +239,8 @@ def expectation_propagation(
         upper: (m,) upper bounds.
         start: Sites of a similar problem; rows beyond theirs start without one.
         tolerance: How far the sites may still move, in posterior standard deviations.
+        least: What may be left out of the rows' variances, which beside their noise is one: many rows of few
+            parameters are then much faster.
 
     Raises:
         NotConvergedError: No fixed point was reached, not even with small damped steps.
@@ -193,18 +253,28 @@ def expectation_propagation(
     if start is not None:
         known = min(m, len(start.tau))
         tau[:known], nu[:known] = start.tau[:known], start.nu[:known]
-    best = _accelerated(C, lower, upper, tau, nu, tolerance)
+    prior = _prior(C, least)
+    best = _accelerated(prior, lower, upper, tau, nu, tolerance)
     if best is None:
-        best = _damped(C, lower, upper, tolerance)
+        best = _damped(prior, lower, upper, tolerance)
     step, tau, nu, iterations = best
-    return Evidence(step.log_evidence, Sites(tau, nu), step.factor, step.b, step.row_mean, *step.slopes, iterations)
+    now = step.posterior
+    return Evidence(step.log_evidence, Sites(tau, nu), now.factor, now.b, now.mean, *step.slopes, iterations, now.half)
+
+
+def _prior(C: FloatArray, least: float) -> _Prior:
+    if least > 0.0 and len(C) >= MANY:
+        P = low_rank(C, least)
+        if P.shape[1] < LOW * len(C):
+            return _LowRank(P)
+    return _Dense(C)
 
 
 _Result = tuple[_Step, FloatArray, FloatArray, int]
 
 
 def _accelerated(
-    C: FloatArray, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray, tolerance: float
+    prior: _Prior, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray, tolerance: float
 ) -> _Result | None:
     """Iterate with safeguarded Anderson acceleration; None if it does not settle."""
     m = len(tau)
@@ -212,7 +282,7 @@ def _accelerated(
     lowest, worse, trial = np.inf, 0, False
     fallback = (tau, nu)
     for iteration in range(1, ITERATIONS + 1):
-        step = _step(C, lower, upper, tau, nu)
+        step = _step(prior, lower, upper, tau, nu)
         if not np.isfinite(step.residual) or not np.isfinite(step.log_evidence):
             return None
         if step.residual < tolerance:
@@ -244,15 +314,15 @@ def _accelerated(
     return None
 
 
-def _damped(C: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float) -> _Result:
+def _damped(prior: _Prior, lower: FloatArray, upper: FloatArray, tolerance: float) -> _Result:
     """Iterate from no sites with ever smaller steps: slow and steady, for data that contradict themselves."""
     for fraction in (0.5, 0.2, 0.05):
-        tau, nu = np.zeros(len(C)), np.zeros(len(C))
+        tau, nu = np.zeros(len(lower)), np.zeros(len(lower))
         for iteration in range(1, DAMPED_ITERATIONS + 1):
-            step = _step(C, lower, upper, tau, nu)
+            step = _step(prior, lower, upper, tau, nu)
             if not np.isfinite(step.residual):
                 break
             if step.residual < tolerance:
                 return step, tau, nu, iteration
             tau, nu = tau + fraction * (step.tau - tau), nu + fraction * (step.nu - nu)
-    raise NotConvergedError(f"expectation propagation did not settle on {len(C)} rows")
+    raise NotConvergedError(f"expectation propagation did not settle on {len(lower)} rows")

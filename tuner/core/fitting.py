@@ -27,6 +27,7 @@ EvidenceName = Literal["ep", "laplace", "conditioning", "blocks"]
 Validity = Literal["shared", "separate"]
 
 FIT_TOLERANCE = 1e-3
+FIT_LEAST = 1e-3
 SUBSET = 120
 IMPOSSIBLE = 1e10
 
@@ -145,7 +146,7 @@ class _Objective:
             Q, value = mode.weights(), mode.log_evidence
             by_jnd = mode.along_bounds(lower, upper, duel - tie, tie) if data.has_ties else 0.0
         else:
-            found = expectation_propagation(C, lower, upper, start=self.sites, tolerance=FIT_TOLERANCE)
+            found = expectation_propagation(C, lower, upper, start=self.sites, tolerance=FIT_TOLERANCE, least=FIT_LEAST)
             self.sites = found.sites
             Q, value = found.weights(), found.log_evidence
             by_jnd = float((duel - tie) @ found.lower_slope + tie @ found.upper_slope)

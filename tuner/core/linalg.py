@@ -60,3 +60,11 @@ def cholesky_jittered(matrix: FloatArray) -> FloatArray:
         except NotPositiveDefiniteError:
             continue
     raise NotPositiveDefiniteError("a covariance matrix is not positive semi-definite")
+
+
+def low_rank(matrix: FloatArray, least: float) -> FloatArray:
+    """Return P, (m, k), with matrix = P P' but for less than `least` on the diagonal: a Cholesky factor with pivots."""
+    factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=least, lower=1)
+    P = np.zeros((len(matrix), rank))
+    P[pivots - 1] = np.tril(factor)[:, :rank]
+    return P

@@ -164,7 +164,11 @@ class Latent(Model):
             return Mixture(np.zeros((len(k), 1)), prior)
         known = k @ self.half_precision.T
         spread = prior - np.einsum("pm,pm->p", known, known)
-        return Mixture(k @ self.weights, np.maximum(spread, 0.0))
+        return Mixture(self._components(k), np.maximum(spread, 0.0))
+
+    def _components(self, k: FloatArray) -> FloatArray:
+        """Return the means under each component, k V."""
+        return k @ self.weights
 
     def _k(self, x: FloatArray) -> FloatArray:
         return self.hyper.kernel.matrix(x, self.data.points)

@@ -310,7 +310,7 @@ def _varied(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> S
     hyper: Hyper = replace(
         model.hyper, kernel=replace(kernel, lengthscales=kernel.lengthscales * factors[space.groups])
     )
-    return SkewGP.from_hyper(model.data, hyper, seed=model.seed, draws=1)
+    return SkewGP.from_hyper(model.data, hyper, seed=model.seed, draws=1, sites=model.sites)
 
 
 def centres(known: Knowledge, strategy: Strategy) -> tuple[FloatArray, list[int]]:

@@ -10,12 +10,14 @@ Glossary:
     gamma    (m, m) = C + I, C = W K W'           U1     (S, m) draws of the truncated vector
 """
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tuner.core.bouncing import BOUNCE_LIMIT, TooManyBouncesError
 from tuner.core.correction import third_order
 from tuner.core.ep import Evidence, Sites, expectation_propagation
 from tuner.core.functions import DrawnFunction, draw_waves
@@ -24,15 +26,17 @@ from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, solve_fac
 from tuner.core.model import Latent, Numbers
 from tuner.core.observations import Observations
 from tuner.core.orthant import log_box_conditioning
+from tuner.core.rounded import sample_rounded
 from tuner.core.rows import row_matrix
-from tuner.core.sliced import sample_around
 from tuner.core.tilting import log_box_tilting
-from tuner.core.truncated import Sampler, TooManyBouncesError, sample_box
+from tuner.core.truncated import Sampler, sample_box
 
 MOST_DRAWS = 20_000
 LEAST_DRAWS = 2_000
 WORK = 2e8
 PATIENCE = 2_000
+FEW = 20  # points for which it is not worth it to know the weights under each draw
+SHORT_PATIENCE = 60  # where rounding costs no run of EP
 
 
 class SkewGP(Latent):
@@ -75,7 +79,7 @@ class SkewGP(Latent):
         self._work = WORK if draws is None else np.inf
         self._sampler: Sampler = sampler
         self._thin = thin
-        self._sites = sites
+        self.sites = sites
 
     @cached_property
     def _factor(self) -> FloatArray:
@@ -88,7 +92,7 @@ class SkewGP(Latent):
     @cached_property
     def evidence(self) -> Evidence:
         """The converged EP approximation of the evidence."""
-        return expectation_propagation(self.covariance, self.lower, self.upper, start=self._sites)
+        return expectation_propagation(self.covariance, self.lower, self.upper, start=self.sites)
 
     @cached_property
     def truncated(self) -> FloatArray:
@@ -96,7 +100,11 @@ class SkewGP(Latent):
         return self.draw(self._draws, np.random.default_rng(self.seed), work=self._work)
 
     def draw(self, count: int, rng: np.random.Generator, *, work: float = np.inf) -> FloatArray:
-        """Draw the truncated vector anew, (count, m); `work` as in sample_box."""
+        """Draw the truncated vector anew, (count, m); `work` as in sample_box.
+
+        Where trajectories bounce too often they are rounded: by the sites at hand, or if those are none or not enough,
+        by EP's own.
+        """
         try:
             return sample_box(
                 self._gamma,
@@ -108,11 +116,18 @@ class SkewGP(Latent):
                 method=self._sampler,
                 thin=self._thin,
                 work=work,
-                patience=PATIENCE,
+                patience=PATIENCE if self.sites is None else SHORT_PATIENCE,
             )
         except TooManyBouncesError:
-            fewer = count if np.isinf(work) else min(count, 2 * LEAST_DRAWS)
-            return sample_around(self.covariance, self.lower, self.upper, self.evidence, fewer, rng)
+            if self.sites is not None:
+                with suppress(TooManyBouncesError):
+                    return self._rounded(self.sites, count, rng, work, PATIENCE)
+            return self._rounded(self.evidence.sites, count, rng, work, BOUNCE_LIMIT)
+
+    def _rounded(self, sites: Sites, count: int, rng: np.random.Generator, work: float, patience: int) -> FloatArray:
+        draws = count * self._thin
+        rows = sample_rounded(self.covariance, self.lower, self.upper, sites, draws, rng, work=work, patience=patience)
+        return rows[self._thin - 1 :: self._thin]
 
     def weights_of(self, truncated: FloatArray) -> FloatArray:
         """Return W' gamma^-1 u for each row u, (n, count)."""
@@ -123,6 +138,12 @@ class SkewGP(Latent):
     def weights(self) -> FloatArray:
         """V: the points' weights under each draw, (n, S)."""
         return self.weights_of(self.truncated)
+
+    def _components(self, k: FloatArray) -> FloatArray:
+        if len(k) > FEW:
+            return k @ self.weights
+        rows = row_matrix(self.data, self.hyper.noise) @ k.T
+        return np.asarray(solve_factored(self._factor, np.asfortranarray(rows)).T @ self.truncated.T)
 
     @cached_property
     def half_precision(self) -> FloatArray:

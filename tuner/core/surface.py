@@ -39,6 +39,11 @@ class Surface:
         """Return the means at the rows of X."""
         return self.kernel.matrix(X, self.points) @ self.weights
 
+    def mean_gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the mean at one row and its gradient."""
+        k, J = self.kernel.gradient(x, self.points)
+        return float(k @ self.weights), J.T @ self.weights
+
     def gradients(self, x: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
         """Return the mean and standard deviation at one row and their gradients."""
         k, J = self.kernel.gradient(x, self.points)
@@ -58,7 +63,8 @@ def drawn_surface(model: SkewGP, rng: np.random.Generator) -> Surface:
 
 def mean_surface(model: SkewGP) -> Surface:
     """Return the function averaged over the exact draws; its variance is that within a draw."""
-    return Surface(model.hyper.kernel, model.data.points, model.weights.mean(axis=1), model.half_precision)
+    weights = model.weights_of(model.truncated.mean(axis=0, keepdims=True))[:, 0]
+    return Surface(model.hyper.kernel, model.data.points, weights, model.half_precision)
 
 
 def believed_surface(model: SkewGP, rng: np.random.Generator) -> Surface:

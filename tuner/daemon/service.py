@@ -20,6 +20,7 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.compute.dask import DaskBackend
+from tuner.compute.engine import engine_name
 from tuner.compute.pool import Pool
 from tuner.config import Config
 from tuner.config.campaign import shared_machines
@@ -127,7 +128,7 @@ class Service:
                 compute,
                 self._sockets.progress,
                 setup.config.compute.deadline_s,
-                f"tuner {version('process-tuner')}",
+                engine_name(),
                 setup.config.compute.speculate,
             )
             try:

@@ -142,7 +142,7 @@ def versions() -> str:
 
     import scipy
 
-    from tuner.core.truncated import compiled
+    from tuner.core.bouncing import compiled
 
     loop = "compiled" if compiled() else "numpy"
     return (
