@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+import time
 
 import pytest
 
@@ -14,9 +15,7 @@ from tuner.wire import calls
 from tuner.wire.aio import AsyncClient
 
 pytestmark = pytest.mark.asyncio
-STATUS = {
-    "tuner": "0", "pid": 1, "started_at": "", "now": "", "seq": 1, "state_directory": "", "campaigns": [], "compute": {},
-}  # fmt: skip
+STATUS = {"tuner": "0", "pid": 1, "started_at": "", "now": "", "seq": 1, "state_directory": "", "compute": {}}
 WELCOME = {"version": 1, "tuner": "0", "you": "a", "role": "engineer", "ops": [], "events": ""}
 
 
@@ -33,7 +32,12 @@ class Daemon:
         if request["op"] == "ping":
             (self.unanswered if self.deaf else self.answered).release()
             return [] if self.deaf else [reply(request)]
-        bodies = {"hello": WELCOME, "status": STATUS, "snapshot": view(5), "campaign.start": {"n": 6}}
+        bodies = {
+            "hello": WELCOME,
+            "status": {**STATUS, "campaigns": []},
+            "snapshot": view(5),
+            "campaign.start": {"n": 6},
+        }
         bodies["history"] = {"events": [], "more": False}
         return [reply(request, body=bodies[request["op"]])]
 
@@ -75,6 +79,13 @@ async def acquired(semaphore, times=1):
         assert await asyncio.to_thread(semaphore.acquire, timeout=60)
 
 
+async def until(ready):
+    end = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)  # gives the loop to the session; the condition decides
+
+
 @pytest.fixture
 def patience(monkeypatch):
     """Short waits for each ping, so that the test need not wait; what is tested is what they lead to."""
@@ -106,8 +117,7 @@ async def test_a_daemon_that_is_heard_is_not_lost_although_it_does_not_answer(tm
         assert await asyncio.to_thread(daemon.there.subscribed.wait, 60)
         daemon.there.heads = {"sasena": 5}  # it beats every 50 ms
         signs = session.client.signs
-        while session.client.signs == signs:
-            await asyncio.sleep(0.01)
+        await until(lambda: session.client.signs > signs)
         daemon.deaf = True
         await acquired(daemon.unanswered, 5)
         assert losses == []
@@ -119,15 +129,13 @@ async def test_a_daemon_that_neither_answers_nor_is_heard_is_lost_and_only_an_an
     patience(0.2, 0.2)
     async with followed(tmp_path) as (session, losses):
         daemon.deaf = True
-        while session.linked:
-            await asyncio.sleep(0.01)
+        await until(lambda: not session.linked)
         assert "did not answer ping" in losses[0]
         daemon.there.heads = {"sasena": 5}
         await acquired(daemon.unanswered, 3)
         assert not session.linked
         daemon.deaf = False
-        while not session.linked:
-            await asyncio.sleep(0.01)
+        await until(lambda: session.linked)
 
 
 async def test_silence_of_the_events_alone_is_no_lost_link(tmp_path, daemon, patience, monkeypatch):

@@ -20,8 +20,8 @@ from tuner.wire.messages import CampaignView, EventMessage, Progress, Welcome
 GUARD_S = 0.5  # an answer so soon after a new question was meant for the one before
 PING_EVERY_S = 1.0
 # the daemon answers in a millisecond, but a busy machine lets it wait: without a connection the link is lost after the
-# first time, with one after both (three beats), and never while anything else is heard of the daemon; these are times of
-# `tuner.wire.attention`, in which this console was not late itself
+# first time, with one after both (three beats), and never while anything else is heard of the daemon; what this console
+# itself comes late does not count, see `tuner.wire.attention`
 PATIENCE_S = (2.0, 4.0)
 ACT_S = 8.0
 FIND_S = 4.0  # the part of it that may pass without a connection

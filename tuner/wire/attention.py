@@ -23,6 +23,7 @@ class Attention:
         self._most_s = LOOK_S
 
     def __call__(self) -> float:
+        """The seconds that count so far."""
         now_s = self._clock()
         self._counted_s += min(now_s - self._read_s, self._most_s)
         self._read_s, self._most_s = now_s, LOOK_S
