@@ -123,7 +123,7 @@ async def use_awaited(client: AsyncClient) -> None:
         "tuner.core.optimizer.Optimizer",
         '"str"',
         '"tuner.wire.messages.HistoryPage"',
-        'use.py:9: error: Missing positional argument "winner"',
+        "use.py:9: error: Too few arguments",
         '"tuner.wire.messages.CampaignView"',
         "use.py:12: error: Argument 1",
     ):
