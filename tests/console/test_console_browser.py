@@ -14,8 +14,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.daemon.running import campaign_text, daemon, until
-
-DEADLINE_S = 60.0
+from tests.patience import PATIENT_S
 
 
 def free_port():
@@ -47,7 +46,7 @@ def address(running):
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENT_S)
         process.stdout.close()
 
 
@@ -74,7 +73,7 @@ def test_a_question_is_answered_in_a_browser_and_no_request_leaves_this_machine(
     page.wait_for_selector("body.-first-byte")
     page.locator(".xterm-helper-textarea").focus()
 
-    end = time.monotonic() + DEADLINE_S
+    end = time.monotonic() + PATIENT_S
     view = before
     with running.client() as client:
         while not view.judgments:  # a key before the question is on the screen does nothing
@@ -97,7 +96,7 @@ def test_a_question_is_answered_in_a_browser_and_no_request_leaves_this_machine(
 def test_another_sites_page_cannot_reach_the_console_through_the_browser(address, headers):
     for path in ("/", "/ws"):
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(urllib.request.Request(address + path, headers=headers), timeout=20)  # noqa: S310
+            urllib.request.urlopen(urllib.request.Request(address + path, headers=headers), timeout=PATIENT_S)  # noqa: S310
         assert caught.value.code == 403
         caught.value.close()
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import Counterpart, reply, view
 from tuner.console import session as session_module
 from tuner.console.deeds import Deed
@@ -64,7 +65,7 @@ async def followed(tmp_path):
 
         session = Session(client, changed, ("sasena",))
         running = asyncio.create_task(session.run())
-        await asyncio.wait_for(found.wait(), 60)
+        await asyncio.wait_for(found.wait(), PATIENT_S)
         losses.clear()
         try:
             yield session, losses
@@ -76,11 +77,11 @@ async def followed(tmp_path):
 
 async def acquired(semaphore, times=1):
     for _ in range(times):
-        assert await asyncio.to_thread(semaphore.acquire, timeout=60)
+        assert await asyncio.to_thread(semaphore.acquire, timeout=PATIENT_S)
 
 
 async def until(ready):
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENT_S
     while not ready():
         assert time.monotonic() < end
         await asyncio.sleep(0.01)  # gives the loop to the session; the condition decides
@@ -114,7 +115,7 @@ async def test_one_ping_without_an_answer_is_no_lost_link(tmp_path, daemon, pati
 async def test_a_daemon_that_is_heard_is_not_lost_although_it_does_not_answer(tmp_path, daemon, patience):
     patience(0.3, 0.3)
     async with followed(tmp_path) as (session, losses):
-        assert await asyncio.to_thread(daemon.there.subscribed.wait, 60)
+        assert await asyncio.to_thread(daemon.there.subscribed.wait, PATIENT_S)
         daemon.there.heads = {"sasena": 5}  # it beats every 50 ms
         signs = session.client.signs
         await until(lambda: session.client.signs > signs)
@@ -142,9 +143,11 @@ async def test_silence_of_the_events_alone_is_no_lost_link(tmp_path, daemon, pat
     patience(60.0, 60.0)
     monkeypatch.setattr("tuner.wire.follow.SILENT_S", 0.2)
     async with followed(tmp_path) as (session, losses):
-        assert await asyncio.to_thread(daemon.there.subscribed.wait, 60)
+        assert await asyncio.to_thread(daemon.there.subscribed.wait, PATIENT_S)
         daemon.there.subscribed.clear()
         monkeypatch.setattr("tuner.wire.aio.SILENT_S", 0.0)
-        assert await asyncio.to_thread(daemon.there.subscribed.wait, 60)  # it was silent: the client has begun anew
+        assert await asyncio.to_thread(
+            daemon.there.subscribed.wait, PATIENT_S
+        )  # it was silent: the client has begun anew
         assert session.linked
         assert losses == []

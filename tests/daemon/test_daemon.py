@@ -10,6 +10,7 @@ import pytest
 import zmq
 
 from tests.daemon.running import better, campaign_text, daemon, tune, until
+from tests.patience import PATIENT_S
 from tuner.wire.errors import RefusedReply
 from tuner.wire.messages import Request
 
@@ -177,7 +178,7 @@ def test_a_second_daemon_for_the_same_state_is_told_who_has_it(running):
         [sys.executable, "-m", "tuner", "run", str(running.config), "--state", str(running.state)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENT_S,
         check=False,
     )
     assert again.returncode == 75
@@ -233,7 +234,7 @@ def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was
             [sys.executable, "-m", "tuner", "replay", "--state", str(running.state)],
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENT_S,
             check=False,
         )
         assert replayed.returncode == 0, replayed.stderr

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import Counterpart, free_endpoints, reply, view
 from tests.wire.test_events import Daemon
 from tuner.errors import DeniedError, UnreachableError
@@ -90,13 +91,13 @@ async def test_an_answer_that_came_while_the_loop_was_blocked_is_read_although_t
 
     def answer(request, _):
         asked.set()
-        answered.wait(60)
+        answered.wait(PATIENT_S)
         return [reply(request)]
 
     with Counterpart(places[0], answer=answer):
         async with connected(*places) as client:
             asking = asyncio.create_task(client.request("ping", timeout_s=0.5))
-            await asyncio.to_thread(asked.wait, 60)
+            await asyncio.to_thread(asked.wait, PATIENT_S)
             answered.set()
             threading.Event().wait(1.0)  # blocks the loop for longer than the request may take: this is what is tested
             assert (await asking).status == "done"
@@ -108,7 +109,7 @@ async def test_a_request_whose_daemon_dies_is_sent_to_the_next_one_with_the_same
     async with connected(*places) as client:
         # of a slow operation, so that not the waiting but the lost connection shows it
         waiting = asyncio.create_task(client.request("slices", "sasena"))
-        await asyncio.to_thread(asked.wait, 60)
+        await asyncio.to_thread(asked.wait, PATIENT_S)
         first.close()
         with Counterpart(places[0]) as second:
             await waiting
@@ -175,7 +176,7 @@ async def test_closing_ends_those_who_wait(places):
     with Counterpart(places[0], answer=lambda *_: asked.set() or []):
         client = AsyncClient.connect(*places)
         waiting = asyncio.create_task(client.request("ping"))
-        await asyncio.to_thread(asked.wait, 60)
+        await asyncio.to_thread(asked.wait, PATIENT_S)
         await client.close()
         with pytest.raises(UnreachableError, match="closed before"):
             await waiting
@@ -191,7 +192,7 @@ async def test_a_cancelled_request_leaves_the_others_alone(places):
     with Counterpart(places[0], answer=answer):
         async with connected(*places) as client:
             given_up = asyncio.create_task(client.request("status"))
-            await asyncio.to_thread(asked.wait, 60)
+            await asyncio.to_thread(asked.wait, PATIENT_S)
             given_up.cancel()
             assert (await client.ping()).now
             with pytest.raises(asyncio.CancelledError):
@@ -206,7 +207,7 @@ async def test_an_unknown_key_is_denied_at_once(tmp_path):
     with Counterpart(place, keys=ring):
         async with connected(place, key=key) as client:
             with pytest.raises(DeniedError, match="does not accept the key desk"):
-                await client.request("ping", timeout_s=60)
+                await client.request("ping", timeout_s=PATIENT_S)
 
 
 async def test_events_are_followed_over_a_gap_and_a_silence(places, monkeypatch):
@@ -216,7 +217,7 @@ async def test_events_are_followed_over_a_gap_and_a_silence(places, monkeypatch)
             items = client.events("sasena")
             first = await anext(items)
             assert isinstance(first, Gap)
-            assert await asyncio.to_thread(daemon.subscribed.wait, 60)
+            assert await asyncio.to_thread(daemon.subscribed.wait, PATIENT_S)
             daemon.event(6)
             event = await anext(items)
             assert isinstance(event, EventMessage)

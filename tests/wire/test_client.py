@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import Counterpart, free_endpoints, reply
 from tuner.errors import DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.wire import exchange
@@ -103,13 +104,13 @@ def test_a_request_whose_daemon_dies_is_sent_to_the_next_one_with_the_same_id(pl
     second: list[Counterpart] = []
 
     def restart() -> None:
-        asked.wait(60)
+        asked.wait(PATIENT_S)
         first.close()
         second.append(Counterpart(place))
 
     thread = threading.Thread(target=restart)
     thread.start()
-    client.request("ping", timeout_s=30)
+    client.request("ping", timeout_s=PATIENT_S)
     thread.join()
     second[0].close()
     assert first.got[0]["id"] == second[0].got[0]["id"]
@@ -262,7 +263,7 @@ class TestEncrypted:
             Client.connect(tcp, key=stranger) as client,
             pytest.raises(DeniedError, match="does not accept the key desk"),
         ):
-            client.request("ping", timeout_s=60)
+            client.request("ping", timeout_s=PATIENT_S)
         assert there.got == []
 
     def test_a_key_is_denied_after_it_was_revoked(self, ring, tcp):
@@ -273,7 +274,7 @@ class TestEncrypted:
             Client.connect(tcp, key=key) as client,
             pytest.raises(DeniedError, match="unknown or was revoked"),
         ):
-            client.request("ping", timeout_s=60)
+            client.request("ping", timeout_s=PATIENT_S)
 
     def test_without_a_key_one_is_asked_for(self, ring, tcp):
         with (
@@ -281,7 +282,7 @@ class TestEncrypted:
             Client.connect(tcp) as client,
             pytest.raises(DeniedError, match="wants a key: give one with --key"),
         ):
-            client.request("ping", timeout_s=60)
+            client.request("ping", timeout_s=PATIENT_S)
 
     def test_the_key_of_another_daemon_is_named_as_the_likely_cause(self, ring, tcp, tmp_path):
         foreign = KeyRing.open(tmp_path / "other").new("desk", "viewer")
@@ -299,5 +300,5 @@ class TestEncrypted:
             Client.connect(tcp, key=key) as client,
             pytest.raises(ProtocolError, match="does not speak as this client does"),
         ):
-            client.request("ping", timeout_s=60)
+            client.request("ping", timeout_s=PATIENT_S)
         assert there.got == []
