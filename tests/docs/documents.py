@@ -115,7 +115,8 @@ def check(words: list[str]) -> str:
     given, left, _ = command.make_parser(context).parse_args(list(rest))
     if left:
         raise click.UsageError(f"unexpected {left}", context)
-    return " ".join(one.human_readable_name for one in command.params if one.required and not given.get(one.name or ""))
+    missing = [one for one in command.params if one.required and not isinstance(given.get(one.name or ""), str | tuple)]
+    return " ".join(one.human_readable_name for one in missing)
 
 
 def _in_config(page: str, text: str) -> list[Command]:

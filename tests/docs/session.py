@@ -7,6 +7,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -16,10 +17,13 @@ import threading
 import time
 from pathlib import Path
 
+from tests.daemon.running import until
 from tests.docs.documents import ROOT, Command
-from tests.docs.table import PLACES, Place, words
+from tests.docs.table import PLACES, Place, state, words
+from tests.patience import PATIENT_S
+from tuner.errors import UnreachableError
+from tuner.wire.client import Client
 
-PATIENT_S = 240.0
 SHOWN = ("configs", "docs", "examples", "scripts", "systemd")
 # systemd cannot run here: what it would do is done by hand, with the real daemon
 STAND_INS = """
@@ -33,6 +37,15 @@ systemctl() {
     esac
 }
 """
+
+
+NEEDS_A_DAEMON = re.compile(r"tuner (campaign|handover|journal show|replay|report|status|stop)\b")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Session:
@@ -90,9 +103,9 @@ class Session:
     def run(self, command: Command) -> int:
         """Type a command as the page has it, with what stands for something else replaced; its exit code."""
         text = re.sub(r"[][]", "", command.text) if command.prose else command.text
-        for word, meant in words(self.page, self.there).items():
-            text = re.sub(rf"{re.escape(word)}(?![A-Z])", meant, text)
-        if command.prose and not command.text.startswith("systemctl"):
+        meant = words(self.page, self.there)
+        text = re.sub("|".join(map(re.escape, meant)), lambda word: meant[word[0]], text)
+        if NEEDS_A_DAEMON.match(text) and "--state ./" not in text:
             self.serve()
         if re.match(r"tuner console\b.*--serve|tuner demo --human", text):
             return self._interrupted(text)
@@ -111,8 +124,13 @@ class Session:
 
     def serve(self) -> None:
         """Have a daemon where commands look for one by default."""
-        if self._type("tuner status") != 0:
-            assert self._type("systemctl start tuner") == 0, self.said()
+        with Client.local(state(self.there), find_s=0.5) as client:
+            try:
+                client.ping()
+            except UnreachableError:
+                assert self._type("systemctl start tuner") == 0, self.said()
+            for line in client.status().campaigns:  # something has happened then
+                until(client, line.name, lambda view: view.duel is not None or view.mode == "Idle")
 
     def serve_default(self, text: str) -> None:
         """The same, unless the command names another one."""
@@ -151,7 +169,7 @@ class Session:
     def _interrupted(self, text: str) -> int:
         """Wait until it says that it serves, then Ctrl-C."""
         self.serve_default(text)
-        text = re.sub(r"--serve( --port \d+)?", "--serve --port 0", text)
+        text = re.sub(r"--serve( --port \d+)?", f"--serve --port {free_port()}", text)
         process = self._started(text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         said = b""
         while b"http://" not in said and b"tuner console" not in said:

@@ -32,6 +32,7 @@ MOST_OPEN = 2000  # requests that are being worked on
 MOST_OF_CLIENT = 200  # of them by one client
 BUSY = "too many requests at once; try again"
 SOCKET_MODE = 0o660
+_LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +155,7 @@ class Sockets:
         for task in self._open:
             task.cancel()
         for router, _ in self._routers:
-            router.close(0)
+            router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
         for publisher in self._publishers:
             publisher.close(0)
         self._doorman.stop()
