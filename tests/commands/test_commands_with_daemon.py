@@ -134,7 +134,7 @@ def test_without_a_daemon_the_exit_code_is_69(tuner, tmp_path, monkeypatch):
 
 
 def test_an_order_without_an_answer_names_the_id_to_ask_again(tuner, tmp_path, monkeypatch):
-    monkeypatch.setattr(exchange, "USUAL_S", 0.3)
+    monkeypatch.setattr(exchange, "USUAL_S", 2.0)
     with Counterpart(f"ipc://{tmp_path}/requests.sock", answer=lambda *_: []) as there:
         done = tuner("campaign", "start", "press", "--state", tmp_path)
     assert done.exit_code == 69
@@ -168,7 +168,7 @@ def test_stop_ends_the_daemon_and_waits_until_it_has_gone(tuner):
 
 
 def test_a_daemon_that_has_gone_before_it_could_answer_has_stopped(tuner, tmp_path, monkeypatch):
-    monkeypatch.setattr("tuner.commands.stop._ANSWER_S", 0.3)
+    monkeypatch.setattr("tuner.commands.stop._ANSWER_S", 1.0)
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     status = {

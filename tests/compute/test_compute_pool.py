@@ -261,7 +261,7 @@ async def test_a_nursery_that_hangs_is_replaced():
         os.kill(nursery, signal.SIGSTOP)
         os.kill(pool.pids()[1], signal.SIGKILL)
         await until(lambda: gone(nursery))
-        pool._nursery._start_deadline_s = 20.0
+        pool._nursery._start_deadline_s = PATIENT_S
         assert await pool.submit("question", payload(told())).result(PATIENT_S) is None
 
 

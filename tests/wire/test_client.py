@@ -179,8 +179,10 @@ def test_who_does_not_want_to_wait_for_a_daemon_does_not_and_still_waits_for_its
 
 
 def test_a_command_without_a_reply_may_have_been_done_and_can_be_asked_again_by_its_id(place, client):
-    silent = True
+    silent = False
     with Counterpart(place, answer=lambda request, _: [] if silent else [reply(request, body={"n": 7})]) as there:
+        client.request("ping")  # there is a connection then, however busy the machine is
+        silent = True
         with pytest.raises(NoReplyError, match="may or may not have been done") as caught:
             client.request("campaign.start", "sasena", timeout_s=0.3)
         assert caught.value.sent
@@ -190,7 +192,7 @@ def test_a_command_without_a_reply_may_have_been_done_and_can_be_asked_again_by_
         silent = False
         assert client.ask_again(kept.id).body == {"n": 7}
         assert client.unanswered() == ()
-    assert {request["id"] for request in there.got} == {kept.id}
+    assert {request["id"] for request in there.got[1:]} == {kept.id}
 
 
 def test_only_requests_without_an_answer_can_be_asked_again(client):
