@@ -61,8 +61,9 @@ class Command:
 
     @property
     def words(self) -> list[str]:
-        """As a shell splits it, with what is optional."""
-        return shlex.split(re.sub(r"[][]", "", self.text) if self.prose else self.text)
+        """As a shell splits it, with what is optional; who runs it is left out."""
+        words = shlex.split(re.sub(r"[][]", "", self.text) if self.prose else self.text)
+        return words[1:] if words[0] == "as_tuner" else words
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}: {self.text}"

@@ -41,6 +41,8 @@ systemctl() {
 
 NEEDS_A_DAEMON = re.compile(r"tuner (campaign|handover|journal show|replay|report|status|stop)\b")
 
+NEEDS_A_QUESTION = re.compile(r"tuner (replay|report)\b")
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -107,6 +109,8 @@ class Session:
         text = re.sub("|".join(map(re.escape, meant)), lambda word: meant[word[0]], text)
         if NEEDS_A_DAEMON.match(text) and "--state ./" not in text:
             self.serve()
+            if NEEDS_A_QUESTION.match(text):
+                self._until_something_has_happened()
         if re.match(r"tuner console\b.*--serve|tuner demo --human", text):
             return self._interrupted(text)
         if text.startswith("tuner console"):
@@ -129,8 +133,11 @@ class Session:
                 client.ping()
             except UnreachableError:
                 assert self._type("systemctl start tuner") == 0, self.said()
-            for line in client.status().campaigns:  # something has happened then
-                until(client, line.name, lambda view: view.duel is not None or view.mode == "Idle")
+
+    def _until_something_has_happened(self) -> None:
+        with Client.local(state(self.there)) as client:
+            for line in client.status().campaigns:
+                until(client, line.name, lambda view: view.duel is not None)
 
     def serve_default(self, text: str) -> None:
         """The same, unless the command names another one."""
