@@ -14,13 +14,15 @@ from tests.patience import PATIENT_S
 from tuner.wire.errors import RefusedReply
 from tuner.wire.messages import Request
 
+COMPUTE = "[compute]\n"  # as it is by default: several at a time, and ahead of the answers
+
 
 @pytest.fixture(scope="module")
 def running():
     text = (
         campaign_text("press", trials=5) + campaign_text("oven", trials=500) + campaign_text("lathe", autostart=False)
     )
-    with daemon(text) as one:
+    with daemon(COMPUTE + text) as one:
         yield one.start()
 
 
@@ -213,7 +215,7 @@ def test_the_sockets_are_not_for_everybody(running):
 
 
 def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was():
-    with daemon(campaign_text(trials=50, machine="seconds_per_trial = 0.05")) as running:
+    with daemon(COMPUTE + campaign_text(trials=50, machine="seconds_per_trial = 0.05")) as running:
         running.start(watchdog_s=0.5)
         running.wait_for("WATCHDOG=1")
         with running.client() as client:
