@@ -213,7 +213,6 @@ async def test_an_unknown_key_is_denied_at_once(tmp_path):
 
 
 async def test_events_are_followed_over_a_gap_and_a_silence(places, monkeypatch):
-    monkeypatch.setattr(follow, "SILENT_S", 0.5)
     async with connected(*places) as client:
         with Daemon(*places) as daemon:
             items = client.events("sasena")
@@ -229,6 +228,7 @@ async def test_events_are_followed_over_a_gap_and_a_silence(places, monkeypatch)
             gap = await anext(items)
             assert isinstance(gap, Gap)
             assert (gap.seen, gap.view.n) == (6, 9)
+        monkeypatch.setattr(follow, "SILENT_S", 0.5)
         assert isinstance(await anext(items), Silence)
         with Daemon(*places, n=11) as daemon:
             daemon.heads = {"sasena": 11}
