@@ -20,6 +20,7 @@ from adapters.line_protocol import (
 from tuner.adapter import DeadlineError, LinkError
 
 _KEPT_OUTCOMES = 1000
+_LOOK_S = 0.25  # of a wait of this length no more counts as silence, however late this process was woken
 
 
 class Desk:
@@ -74,17 +75,21 @@ class Desk:
     def _wait(self, met: Callable[[], bool], deadline_s: float, what: str, silent_s: float) -> None:
         begin = self._clock()
         end = begin + deadline_s
+        late_s = 0.0  # the link's thread was then late too: what the controller said may lie in the socket
         while not met():
             if self._broken or self._trouble:
                 raise LinkError(self._broken or self._trouble)
             now = self._clock()
             last = begin if self._heard_at is None else max(begin, self._heard_at)
-            if now >= last + silent_s or (now >= end and last == begin):
+            silent_at = last + silent_s + late_s
+            if now >= silent_at or (now >= end and last == begin):
                 hint = f" ({self._hint})" if self._hint else ""
                 raise LinkError(f"the controller {self._silence()}{hint}")
             if now >= end:
                 raise DeadlineError(f"the controller {what} within {deadline_s:g} s")
-            self._changed.wait(min(end, last + silent_s) - now)
+            wait_s = min(end - now, silent_at - now, _LOOK_S)
+            self._changed.wait(wait_s)
+            late_s += max(0.0, self._clock() - now - wait_s)
 
     def _silence_s(self) -> float:
         return math.inf if self._heard_at is None else self._clock() - self._heard_at

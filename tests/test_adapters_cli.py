@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import PATIENT_S
 from tuner import adapters_check, adapters_cli, plugins
 from tuner.adapter import Adapter, AdapterSettings, Health, LinkError, RefusedError
 from tuner.cli import cli
@@ -288,7 +289,12 @@ def test_a_new_adapter_can_be_installed_passes_its_tests_and_answers(tmp_path, m
 
     def python(*arguments):
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=package, env=environment, capture_output=True, text=True, timeout=100
+            [sys.executable, *arguments],
+            cwd=package,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENT_S,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -323,7 +329,7 @@ def test_a_new_adapter_is_written_as_neatly_as_ours(tmp_path):
             cwd=package,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENT_S,
         )
         assert done.returncode == 0, done.stdout + done.stderr
 

@@ -7,6 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import PATIENT_S
 from tuner import cli as cli_module
 from tuner.cli import COMMANDS, cli
 from tuner.errors import ConfigError, DeniedError, TryAgainError, TunerError, UnreachableError
@@ -17,7 +18,12 @@ HEAVY = ("numpy", "scipy", "pydantic", "textual", "rich", "zmq", "tuner.config")
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tuner", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, **options
+        [sys.executable, "-m", "tuner", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=PATIENT_S,
+        **options,
     )
 
 
@@ -42,7 +48,12 @@ def test_a_light_command_imports_nothing_heavy(arguments):
         f"print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=PATIENT_S,
+        check=True,
     )
     assert done.stdout
     assert done.stderr.strip() == "[]"
@@ -55,7 +66,7 @@ def test_completion_of_a_command_imports_nothing_heavy_and_offers_all_commands()
         f"print([m for m in {HEAVY} if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=PATIENT_S, check=True
     )
     assert done.stdout.splitlines() == ["campaign check-config completion console", "[]"]
 
@@ -131,7 +142,7 @@ def test_a_full_disk_is_told_in_one_sentence_and_is_no_defect(arguments):
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            timeout=60,
+            timeout=PATIENT_S,
         )
     assert done.returncode == 1
     assert done.stderr == "tuner: [Errno 28] No space left on device\n"
@@ -147,7 +158,7 @@ def test_a_closed_pipe_is_quiet():
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            timeout=60,
+            timeout=PATIENT_S,
         )
     assert done.stderr == ""
 

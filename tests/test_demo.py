@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import PATIENT_S
 from tests.simulate.making import quiet, sasena
 from tuner.campaign.state import Mode, Stage
 from tuner.cli import cli
@@ -147,7 +148,7 @@ def test_with_human_the_command_of_the_console_is_told_and_ctrl_c_ends_it():
     )
     first, second = started.stdout.readline(), started.stdout.readline()
     started.send_signal(signal.SIGINT)
-    rest, errors = started.communicate(timeout=90)
+    rest, errors = started.communicate(timeout=PATIENT_S)
     assert re.fullmatch(r"Judge the parts in another terminal: tuner console --state \S+\n", first)
     assert second.split()[0] == "1/5"
     assert started.returncode == 130, errors
@@ -211,7 +212,7 @@ def test_on_a_terminal_the_page_shows_phase_answers_champion_scrap_and_reasons()
     except OSError:  # Linux says so when the other end is closed
         pass
     os.close(leader)
-    assert done.wait(timeout=60) == 0
+    assert done.wait(timeout=PATIENT_S) == 0
     text = seen.decode()
     for words in ("trials", "3/3", "now", "is better than", "champion", "known optimum", "scrap", "Explores ground"):
         assert words in text

@@ -1,35 +1,68 @@
 """Tune a manufacturing process by asking people which of two parts is better.
 
-The library: a `Space` of parameters, an `Optimizer` to ask and tell, and the `SkewGP` posterior underneath.
+The library: a `Space` of parameters, an `Optimizer` to ask and tell, and the `SkewGP` posterior underneath. Clients of
+the daemon are in `tuner.wire.client`, what an adapter needs is in `tuner.adapter`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tuner.errors import TunerError
+
 if TYPE_CHECKING:
+    from tuner.core.observations import Observations
     from tuner.core.optimizer import Optimizer, Proposal
-    from tuner.core.parameters import Choice, Continuous, Integer, Stepped
+    from tuner.core.parameters import Choice, Continuous, Integer, SpaceError, Stepped
     from tuner.core.questions import Question
     from tuner.core.skewgp import SkewGP
     from tuner.core.space import Space
+    from tuner.core.strategy import Strategy
 
-__all__ = ["Choice", "Continuous", "Integer", "Optimizer", "Proposal", "Question", "SkewGP", "Space", "Stepped"]
+    __version__: str
+
+__all__ = [
+    "Choice",
+    "Continuous",
+    "Integer",
+    "Observations",
+    "Optimizer",
+    "Proposal",
+    "Question",
+    "SkewGP",
+    "Space",
+    "SpaceError",
+    "Stepped",
+    "Strategy",
+    "TunerError",
+    "__version__",
+]
 
 # loaded when first asked for, so that `tuner --help` does not wait for scipy
 _HOMES = {
     "Choice": "parameters",
     "Continuous": "parameters",
     "Integer": "parameters",
+    "Observations": "observations",
     "Optimizer": "optimizer",
     "Proposal": "optimizer",
     "Question": "questions",
     "SkewGP": "skewgp",
     "Space": "space",
+    "SpaceError": "parameters",
     "Stepped": "parameters",
+    "Strategy": "strategy",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("process-tuner")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"tuner.core.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -136,7 +136,9 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
             for one in wrong
         ]
         lines = [*unread, *lines[:20]]
-        raise TunerError(f"{len(wrong)} of {len(ours)} proposals differ (made by {_makers(ours)}):\n" + "\n".join(lines))
+        raise TunerError(
+            f"{len(wrong)} of {len(ours)} proposals differ (made by {_makers(ours)}):\n" + "\n".join(lines)
+        )
     if ours:
         click.echo(f"{counted(len(ours), 'proposal')} recomputed, every one identical (made by {_makers(ours)})")
     for line in _foreign([one for one in found if not one.comparable]):

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.command import CommandAdapter, CommandSettings
+from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, DeadlineError, LinkError, ParameterInfo, RefusedError
 from tuner.config import load_config
 from tuner.plugins import load_adapter
@@ -333,7 +334,7 @@ def test_the_example_can_be_tried_by_hand():
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=PATIENT_S,
         check=True,
     )
     assert json.loads(done.stdout)["valid"] is True

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.adapters.defects import DEFECTS, GoodAdapter, SecretSettings
+from tests.patience import PATIENT_S
 from tuner.adapter import ParameterInfo
 from tuner.testing import LinkConformance, sample_settings
 
@@ -77,5 +78,7 @@ def test_samples_are_within_the_bounds_on_the_grid_and_differ():
 
 def test_only_who_asks_for_the_suite_needs_pytest():
     program = "import sys, tuner, tuner.adapter, tuner.plugins, tuner.adapters_cli; print('pytest' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENT_S, check=True
+    )
     assert done.stdout == "False\n"

@@ -102,7 +102,7 @@ def opened(pty):
         settings.setdefault("valid", r"VALID (?P<tag>\S+) weight=(?P<weight>\S+)")
         adapter = SerialAdapter(SerialSettings(port=str(pty.path), **settings), parameters)
         adapters.append(adapter)
-        adapter.open(10.0)
+        adapter.open(60.0)
         return adapter
 
     yield make
@@ -146,9 +146,9 @@ def test_templates_and_names_say_what_is_sent(opened, pty):
         names={"heat": "T1"},
         trigger="RUN {tag}",
     )
-    adapter.apply(GOOD, 10.0)
-    assert adapter.read_back(10.0) == GOOD
-    assert adapter.run_trial("a-1", 10.0).measurements == {"weight": 0.5}
+    adapter.apply(GOOD, 60.0)
+    assert adapter.read_back(60.0) == GOOD
+    assert adapter.run_trial("a-1", 60.0).measurements == {"weight": 0.5}
     assert pty.lines == ["SET speed 0120", "SET T1 180.000", "GET speed", "GET T1", "RUN a-1"]
 
 
@@ -160,14 +160,14 @@ def test_all_parameters_can_be_set_and_read_at_once(opened, pty):
         read="ALL?",
         read_reply=r"speed (?P<speed>\d+), heat (?P<heat>\S+)",
     )
-    adapter.apply(GOOD, 10.0)
-    assert repr(adapter.read_back(10.0)) == "{'speed': 120, 'heat': 180.0}"
+    adapter.apply(GOOD, 60.0)
+    assert repr(adapter.read_back(60.0)) == "{'speed': 120, 'heat': 180.0}"
 
 
 def test_a_refused_value_says_why_and_what_had_been_set_before(opened, pty):
     pty.special = {"SET heat 180.0": b"ERR too hot\r\n"}
     with pytest.raises(RefusedError, match=r"refuses 'SET heat 180.0': too hot \(speed had been set before\)"):
-        opened().apply(GOOD, 10.0)
+        opened().apply(GOOD, 60.0)
 
 
 @pytest.mark.parametrize(
@@ -185,23 +185,23 @@ def test_a_value_that_is_none_is_a_fault_of_the_link(opened, pty, answer, compla
     pty.special = {"GET heat": answer}
     adapter = opened()
     with pytest.raises(LinkError, match=complaint):
-        adapter.read_back(10.0)
+        adapter.read_back(60.0)
 
 
 def test_a_fraction_of_a_whole_number_is_a_fault_of_the_link(opened, pty):
     pty.special = {"GET speed": b"120.5\r\n"}
     with pytest.raises(LinkError, match=r"speed is 120\.5, which is not a whole number"):
-        opened().read_back(10.0)
+        opened().read_back(60.0)
 
 
 def test_the_next_call_works_after_garbage(opened, pty):
     adapter = opened()
-    adapter.apply(GOOD, 10.0)
+    adapter.apply(GOOD, 60.0)
     pty.special = {"GET heat": b"warm\r\nlukewarm\r\nhot"}
     with pytest.raises(LinkError):
-        adapter.read_back(10.0)
+        adapter.read_back(60.0)
     pty.special = {}
-    assert adapter.read_back(10.0) == GOOD
+    assert adapter.read_back(60.0) == GOOD
 
 
 def test_silence_and_half_a_line_are_missed_deadlines(opened, pty):
@@ -217,24 +217,24 @@ def test_silence_and_half_a_line_are_missed_deadlines(opened, pty):
 def test_an_answer_about_another_parameter_is_a_fault_of_the_link(opened, pty):
     pty.special = {"GET speed": b"heat=120\r\n"}
     with pytest.raises(LinkError, match='answered "GET speed" with a value of "heat"'):
-        opened(read_reply=r"(?P<name>\w+)=(?P<value>\S+)").read_back(10.0)
+        opened(read_reply=r"(?P<name>\w+)=(?P<value>\S+)").read_back(60.0)
 
 
 def test_scrap_has_a_reason(opened, pty):
     pty.special = {"RUN a": b"SCRAP short shot\r\n", "RUN b": b"SCRAP\r\n"}
     adapter = opened()
-    assert adapter.run_trial("a", 10.0).reason == "short shot"
-    assert adapter.run_trial("b", 10.0).reason == "the machine gave no reason"
+    assert adapter.run_trial("a", 60.0).reason == "short shot"
+    assert adapter.run_trial("b", 60.0).reason == "the machine gave no reason"
 
 
 def test_the_result_of_an_earlier_part_is_not_taken_for_the_new_one(opened, pty):
     pty.special = {"RUN b": b"VALID a weight=1\r\nVALID b weight=2\r\n"}
-    assert opened().run_trial("b", 10.0).measurements == {"weight": 2.0}
+    assert opened().run_trial("b", 60.0).measurements == {"weight": 2.0}
 
 
 def test_a_photo_and_lines_without_meaning(opened, pty):
     pty.special = {"RUN a": b"heating\r\n\r\npressing\r\nVALID /parts/a.jpg\r\n"}
-    outcome = opened(valid=r"VALID (?P<photo>\S+)", ignore="[a-z]+").run_trial("a", 10.0)
+    outcome = opened(valid=r"VALID (?P<photo>\S+)", ignore="[a-z]+").run_trial("a", 60.0)
     assert (outcome.photo, outcome.measurements) == ("/parts/a.jpg", {})
 
 
@@ -242,24 +242,24 @@ def test_a_photo_and_lines_without_meaning(opened, pty):
 def test_a_measurement_that_is_no_number_is_a_fault_of_the_link(opened, pty, weight):
     pty.special = {"RUN a": b"VALID a weight=" + weight + b"\r\n"}
     with pytest.raises(LinkError, match="the measurement weight is"):
-        opened().run_trial("a", 10.0)
+        opened().run_trial("a", 60.0)
 
 
 def test_an_alarm_ends_a_trial_and_is_bad_health_until_it_is_over(opened, pty):
     adapter = opened(alarm="ALARM (?P<reason>.*)", alarm_over="ALARM OFF")
     pty.special = {"RUN a": b"ALARM overpressure\r\n"}
-    assert adapter.run_trial("a", 10.0) == Outcome(valid=False, reason="alarm: overpressure")
-    assert adapter.health(10.0).text == "alarm: overpressure"
+    assert adapter.run_trial("a", 60.0) == Outcome(valid=False, reason="alarm: overpressure")
+    assert adapter.health(60.0).text == "alarm: overpressure"
     pty.special = {"GET speed": b"ALARM OFF\r\n120\r\n"}
-    assert adapter.health(10.0).ok
+    assert adapter.health(60.0).ok
 
 
 def test_an_alarm_between_two_calls_is_heard(opened, pty):
     adapter = opened(alarm="ALARM .*", alarm_over="ALARM OFF")
     pty.special = {"GET heat": b"180.0\r\nALARM door\r\n"}
-    adapter.read_back(10.0)
+    adapter.read_back(60.0)
     pty.special = {}
-    health = adapter.health(10.0)
+    health = adapter.health(60.0)
     assert not health.ok
     assert "ALARM door" in health.text
 
@@ -267,19 +267,19 @@ def test_an_alarm_between_two_calls_is_heard(opened, pty):
 def test_an_alarm_is_over_when_the_machine_says_that_it_is_well(opened, pty):
     adapter = opened(alarm="ALARM .*", health="STATE?")
     pty.special = {"RUN a": b"ALARM door\r\n", "STATE?": b"E17\r\n"}
-    assert not adapter.run_trial("a", 10.0).valid
-    assert adapter.health(10.0).text == "the machine says 'E17'"
+    assert not adapter.run_trial("a", 60.0).valid
+    assert adapter.health(60.0).text == "the machine says 'E17'"
     pty.special = {}
-    assert adapter.health(10.0).ok
+    assert adapter.health(60.0).ok
 
 
 def test_interlocks_are_asked_for(opened, pty):
     adapter = opened(
         interlocks={"guard": {"query": "GUARD?", "holds": "CLOSED"}, "air": {"query": "AIR?", "holds": "ON"}}
     )
-    assert adapter.health(10.0).interlocks == {"guard": True, "air": False}
+    assert adapter.health(60.0).interlocks == {"guard": True, "air": False}
     pty.special = {"AIR?": b"ERR unknown\r\n"}
-    assert adapter.health(10.0).text == "the machine refuses 'AIR?': unknown"
+    assert adapter.health(60.0).text == "the machine refuses 'AIR?': unknown"
 
 
 def test_the_greeting_is_waited_for_at_every_opening(pty):
@@ -294,22 +294,22 @@ def test_the_greeting_is_waited_for_at_every_opening(pty):
 
     greeter = threading.Thread(target=greet)
     greeter.start()
-    adapter.open(10.0)
+    adapter.open(60.0)
     opened.set()
     greeter.join()
-    assert adapter.read_back(10.0) == {"speed": 0}
+    assert adapter.read_back(60.0) == {"speed": 0}
     adapter.close()
 
 
 def test_an_echo_is_not_an_answer(opened, pty):
     pty.special = {"GET speed": b"GET speed\r\n120\r\n"}
-    assert opened([SPEED], echo=True).read_back(10.0) == {"speed": 120}
+    assert opened([SPEED], echo=True).read_back(60.0) == {"speed": 120}
 
 
 @pytest.mark.parametrize("tag", ["a\r\nSET heat 999", "ä", "a\0"])
 def test_a_tag_cannot_smuggle_a_second_line(opened, pty, tag):
     with pytest.raises(RefusedError, match="cannot be sent as one line of ascii text"):
-        opened().run_trial(tag, 10.0)
+        opened().run_trial(tag, 60.0)
     assert pty.lines == []
 
 
@@ -333,8 +333,8 @@ def test_a_port_can_be_at_the_other_end_of_a_network():
         machine = threading.Thread(target=answer)
         machine.start()
         adapter = SerialAdapter(SerialSettings(port=f"socket://127.0.0.1:{server.getsockname()[1]}"), [SPEED])
-        adapter.open(10.0)
-        assert adapter.read_back(10.0) == {"speed": 120}
+        adapter.open(60.0)
+        assert adapter.read_back(60.0) == {"speed": 120}
         adapter.close()
         machine.join()
 

@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from adapters.serial import SerialAdapter, SerialSettings
+from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, ParameterInfo
 
 HEAT = ParameterInfo("heat", "continuous", 50.0, 0.0, 200.0)
-PATIENT_S = 20.0
 
 
 class Answerer(threading.Thread):

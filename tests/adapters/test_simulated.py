@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from adapters.simulated import CRASH_EXIT_CODE, SimulatedAdapter, SimulatedSettings
+from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, Outcome, ParameterInfo, RefusedError
 from tuner.plugins import load_adapter
 from tuner.testing import AdapterConformance
@@ -222,7 +223,7 @@ def test_a_crash_ends_the_process():
         "a = SimulatedAdapter(SimulatedSettings(crash_probability=1.0), [ParameterInfo('x', 'continuous', 0.0)]);"
         "a.open(1.0)\ntry: a.read_back(1.0)\nfinally: print('survived')"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENT_S)
     assert (done.returncode, done.stdout, done.stderr) == (CRASH_EXIT_CODE, "", "")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import PATIENT_S
 from tuner.bench.effective import effective_sizes, worst_share
 from tuner.bench.speed import MOST_PROPOSAL, SpeedRow, converged, duelled, quality
 from tuner.cli import cli
@@ -125,7 +126,9 @@ def test_help_of_the_bench_imports_nothing_heavy():
         "import sys; from tuner.cli import cli; cli.main(['bench', '--help'], standalone_mode=False);"
         "print([m for m in ('numpy', 'scipy', 'rich', 'pydantic') if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENT_S, check=True
+    )
     assert done.stderr.strip() == "[]"
     assert "speed" in done.stdout
     assert "table" in done.stdout

@@ -1,12 +1,14 @@
 """Commands against a real daemon."""
 
 import json
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from tests.daemon.running import CREATE, campaign_text, daemon, until
-from tests.wire.counterpart import Counterpart
+from tests.wire.counterpart import Counterpart, reply
 from tuner.wire import exchange
 
 
@@ -132,7 +134,7 @@ def test_without_a_daemon_the_exit_code_is_69(tuner, tmp_path, monkeypatch):
 
 
 def test_an_order_without_an_answer_names_the_id_to_ask_again(tuner, tmp_path, monkeypatch):
-    monkeypatch.setattr(exchange, "USUAL_S", 0.3)
+    monkeypatch.setattr(exchange, "USUAL_S", 2.0)
     with Counterpart(f"ipc://{tmp_path}/requests.sock", answer=lambda *_: []) as there:
         done = tuner("campaign", "start", "press", "--state", tmp_path)
     assert done.exit_code == 69
@@ -163,3 +165,29 @@ def test_stop_ends_the_daemon_and_waits_until_it_has_gone(tuner):
         assert done.exit_code == 0, done.output
         assert done.stdout.endswith(f"the daemon (process {pid}) has stopped\n")
         assert one.process.returncode == 0
+
+
+def test_a_daemon_that_has_gone_before_it_could_answer_has_stopped(tuner, tmp_path, monkeypatch):
+    monkeypatch.setattr("tuner.commands.stop._ANSWER_S", 1.0)
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    status = {
+        "tuner": "0",
+        "pid": ended.pid,
+        "started_at": "",
+        "now": "",
+        "seq": 1,
+        "state_directory": "",
+        "compute": {},
+    }
+    asked = []
+
+    def answer(request, _):
+        asked.append(request["op"])
+        return [] if "daemon.stop" in asked else [reply(request, body={**status, "campaigns": [], "compute": {}})]
+
+    with Counterpart(f"ipc://{tmp_path}/requests.sock", answer=answer):
+        done = tuner("stop", "--state", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "daemon.stop" in asked
+    assert done.stdout == f"the daemon (process {ended.pid}) has stopped\n"

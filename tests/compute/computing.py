@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from tests.core.optimizing import MIXED
+from tests.patience import PATIENT_S
 from tuner import Optimizer
 from tuner.compute.tasks import space_json
 
@@ -34,7 +35,7 @@ def minutes_of_work(**more):
     return payload(told(), points=50_000, **more)
 
 
-async def until(condition, deadline_s: float = 60.0) -> None:
+async def until(condition, deadline_s: float = PATIENT_S) -> None:
     """Wait for a condition that no event tells of."""
     async with asyncio.timeout(deadline_s):
         while not condition():  # noqa: ASYNC110 - other processes set no events of ours

@@ -5,11 +5,10 @@ import pytest
 from distributed import LocalCluster
 
 from tests.compute.computing import payload, told, until
+from tests.patience import PATIENT_S
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied
 from tuner.compute.dask import DaskBackend
 from tuner.compute.tasks import TASKS
-
-SOON_S = 60.0
 
 
 @pytest.mark.asyncio
@@ -25,7 +24,7 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         await until(lambda: len(cluster.scheduler.workers) == 1)
         data = payload(told(seed=2))
         jobs = [backend.submit("propose", data), backend.submit("propose", data, speculative=True)]
-        results = [await job.result(SOON_S) for job in jobs]
+        results = [await job.result(PATIENT_S) for job in jobs]
         assert results == [TASKS["propose"](data)] * 2
         again = backend.submit("propose", data)
         assert again.done
@@ -33,7 +32,7 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         assert (backend.stats().misses, backend.stats().joins, backend.stats().hits) == (1, 1, 1)
 
         with pytest.raises(ComputeError, match="dance failed: ValueError: there is no such task"):
-            await backend.submit("dance", {}).result(SOON_S)
+            await backend.submit("dance", {}).result(PATIENT_S)
         with pytest.raises(ComputeError, match="is not JSON"):
             backend.submit("ping", {"value": float("nan")})
 
@@ -43,14 +42,14 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         order = []
 
         async def note(number, *, speculative):
-            await backend.submit("ping", {"number": number}, speculative=speculative).result(SOON_S)
+            await backend.submit("ping", {"number": number}, speculative=speculative).result(PATIENT_S)
             order.append(number)
 
         waiting = [asyncio.create_task(note(number, speculative=True)) for number in range(4)]
         with pytest.raises(ComputeTimeout, match="ping gave no result within"):
             await backend.submit("ping", {"number": 9}, speculative=True).result(deadline_s=0.0)
         needed = asyncio.create_task(note(3, speculative=False))
-        await blocker.result(SOON_S)
+        await blocker.result(PATIENT_S)
         await asyncio.gather(*waiting, needed)
         # the scheduler hands one task more to the worker than it has threads
         assert [number for number in order if number != 0][:2] == [3, 3]
@@ -58,10 +57,10 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         queued = backend.submit("ping", {"number": 10})
         queued.cancel()
         with pytest.raises(ComputeCancelled):
-            await queued.result(SOON_S)
+            await queued.result(PATIENT_S)
         left = backend.submit("propose", payload(told(seed=6), strategy={"draws": 3000}))
     with pytest.raises(ComputeCancelled, match="closed"):
-        await left.result(SOON_S)
+        await left.result(PATIENT_S)
 
 
 @pytest.mark.asyncio
@@ -72,7 +71,7 @@ async def test_a_job_on_a_cluster_that_goes_away_fails_instead_of_waiting():
         await until(lambda: len(cluster.scheduler.tasks) == 1)
         await cluster.close()
         with pytest.raises(WorkerDied, match="the Dask cluster lost it"):
-            await job.result(SOON_S)
+            await job.result(PATIENT_S)
 
 
 @pytest.mark.asyncio

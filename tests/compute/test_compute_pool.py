@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from tests.compute.computing import gone, minutes_of_work, payload, told, until
 from tests.core.optimizing import MIXED, tell
+from tests.patience import PATIENT_S
 from tuner import Optimizer
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied
 from tuner.compute.pool import Pool
@@ -17,7 +18,6 @@ from tuner.compute.tasks import TASKS
 from tuner.core.strategy import Strategy
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-SOON_S = 60.0
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -62,7 +62,7 @@ async def test_a_campaign_through_the_pool_is_bit_for_bit_the_optimizers_own(pai
     )
     for _ in range(9):
         proposal = reference.ask()
-        found = await pair.submit("propose", payload(fold) | {"state": fold.state() | model}).result(SOON_S)
+        found = await pair.submit("propose", payload(fold) | {"state": fold.state() | model}).result(PATIENT_S)
         assert found["proposal"] == vars(proposal)
         model = found["model"]
         fold.ledger.add(proposal.setting, kind=proposal.kind, opponent_id=proposal.champion_id)
@@ -75,12 +75,12 @@ async def test_a_campaign_through_the_pool_is_bit_for_bit_the_optimizers_own(pai
 @pytest.mark.parametrize("name", sorted(TASKS))
 async def test_every_task_gives_in_a_worker_what_it_gives_here(pair, name):
     data = payload(told(seed=2), points=5)
-    assert await pair.submit(name, data).result(SOON_S) == TASKS[name](data)
+    assert await pair.submit(name, data).result(PATIENT_S) == TASKS[name](data)
 
 
 async def test_a_finished_job_is_not_computed_again(pair):
     before = pair.stats()
-    first = await pair.submit("ping", {"once": 1}, speculative=True).result(SOON_S)
+    first = await pair.submit("ping", {"once": 1}, speculative=True).result(PATIENT_S)
     job = pair.submit("ping", {"once": 1})
     assert job.done
     assert await job.result(0.0) == first
@@ -91,7 +91,7 @@ async def test_a_finished_job_is_not_computed_again(pair):
 async def test_an_equal_job_joins_the_one_that_runs(pair):
     before = pair.stats()
     jobs = [pair.submit("propose", payload(told(seed=77))) for _ in range(3)]
-    results = [await job.result(SOON_S) for job in jobs]
+    results = [await job.result(PATIENT_S) for job in jobs]
     assert results[0] == results[1] == results[2]
     after = pair.stats()
     assert (after.misses - before.misses, after.joins - before.joins) == (1, 2)
@@ -108,7 +108,7 @@ async def test_cancelling_the_last_hold_ends_the_worker_and_a_new_one_takes_its_
         os.kill(pid, signal.SIGSTOP)  # no worker need hear of its end
     jobs[1].cancel()
     with pytest.raises(ComputeCancelled):
-        await jobs[1].result(SOON_S)
+        await jobs[1].result(PATIENT_S)
     await until(lambda: any(gone(pid) for pid in workers))
     assert pair.stats().killed == killed + 1
     for pid in workers:
@@ -132,7 +132,7 @@ async def test_when_the_model_is_late_the_fallback_comes_although_every_worker_i
     late = single.submit("slices", minutes_of_work(late=1))
     with pytest.raises(ComputeTimeout, match="slices gave no result within"):
         await late.result(deadline_s=0.05)
-    found = await single.submit("fallback", payload(told())).result(SOON_S)
+    found = await single.submit("fallback", payload(told())).result(PATIENT_S)
     assert found["proposal"]["kind"] == "fallback"
     assert not late.done
     assert single.stats().busy == 1
@@ -145,7 +145,7 @@ async def test_a_real_job_takes_the_place_of_a_speculative_one_which_then_begins
     ahead = single.submit("slices", minutes_of_work(ahead=1), speculative=True)
     await until(lambda: begun(single) == 1)
     real = single.submit("question", payload(told(), real=1))
-    assert await real.result(SOON_S) is None
+    assert await real.result(PATIENT_S) is None
     after = single.stats()
     assert (after.preempted - before.preempted, after.killed - before.killed) == (1, 1)
     assert after.speculative_waste_s > before.speculative_waste_s
@@ -159,7 +159,7 @@ async def test_a_speculative_job_that_was_not_begun_makes_room_without_a_kill(si
     before = single.stats()
     ahead = single.submit("slices", minutes_of_work(unbegun=1), speculative=True)
     assert single.stats().busy == 1
-    assert await single.submit("question", payload(told(), unbegun=1)).result(SOON_S) is None
+    assert await single.submit("question", payload(told(), unbegun=1)).result(PATIENT_S) is None
     assert single.stats().killed == before.killed
     assert await at_work(single) == workers
     ahead.cancel()
@@ -172,7 +172,7 @@ async def test_the_newest_speculative_job_makes_room(pair):
     newer = pair.submit("slices", minutes_of_work(age=1), speculative=True)
     await until(lambda: begun(pair) == 2)
     at_older = next(slot.worker.pid for slot in pair._slots if slot.work and slot.work.key == older.key)
-    await pair.submit("question", payload(told(), room=1)).result(SOON_S)
+    await pair.submit("question", payload(told(), room=1)).result(PATIENT_S)
     await until(lambda: any(gone(pid) for pid in workers))
     assert [pid for pid in workers if not gone(pid)] == [at_older]
     for job in (older, newer):
@@ -191,7 +191,7 @@ async def test_a_speculative_job_that_becomes_needed_keeps_its_worker_as_long_as
     assert single.stats().queued == 1
     needed.cancel()
     assert single.stats().preempted == before.preempted + 1
-    assert await other.result(SOON_S) is None
+    assert await other.result(PATIENT_S) is None
     assert not ahead.done
     ahead.cancel()
 
@@ -202,7 +202,7 @@ async def test_real_jobs_go_first_and_then_the_oldest(single):
     order = []
 
     async def note(name, *, speculative):
-        await single.submit("question", payload(told(), order=name), speculative=speculative).result(SOON_S)
+        await single.submit("question", payload(told(), order=name), speculative=speculative).result(PATIENT_S)
         order.append(name)
 
     async with asyncio.TaskGroup() as group:
@@ -220,7 +220,7 @@ async def test_a_job_whose_worker_is_killed_is_tried_again(single):
     job = single.submit("propose", data)
     await until(lambda: begun(single) == 1)
     os.kill(worker, signal.SIGKILL)
-    assert await job.result(SOON_S) == TASKS["propose"](data)
+    assert await job.result(PATIENT_S) == TASKS["propose"](data)
     assert single.stats().died == died + 1
     assert single.pids()[1] != worker
 
@@ -233,8 +233,8 @@ async def test_a_job_under_which_three_workers_die_is_given_up(single):
         os.kill(worker, signal.SIGKILL)
         await until(lambda pid=worker: gone(pid) and pid not in single.pids())
     with pytest.raises(WorkerDied, match="3 workers died under it"):
-        await job.result(SOON_S)
-    assert await single.submit("question", payload(told(), poison=2)).result(SOON_S) is None
+        await job.result(PATIENT_S)
+    assert await single.submit("question", payload(told(), poison=2)).result(PATIENT_S) is None
 
 
 async def test_an_idle_worker_that_dies_is_replaced_before_it_is_needed(pair):
@@ -249,7 +249,7 @@ async def test_workers_are_replaced_also_after_their_nursery_was_killed(single):
     os.kill(nursery, signal.SIGKILL)
     await until(lambda: gone(nursery))
     os.kill(worker, signal.SIGKILL)
-    assert await single.submit("question", payload(told(), nursery=1)).result(SOON_S) is None
+    assert await single.submit("question", payload(told(), nursery=1)).result(PATIENT_S) is None
     assert single.pids()[-1] not in (nursery, worker)
 
 
@@ -261,17 +261,17 @@ async def test_a_nursery_that_hangs_is_replaced():
         os.kill(nursery, signal.SIGSTOP)
         os.kill(pool.pids()[1], signal.SIGKILL)
         await until(lambda: gone(nursery))
-        pool._nursery._start_deadline_s = 20.0
-        assert await pool.submit("question", payload(told())).result(SOON_S) is None
+        pool._nursery._start_deadline_s = PATIENT_S
+        assert await pool.submit("question", payload(told())).result(PATIENT_S) is None
 
 
 async def test_a_task_that_fails_tells_why_and_its_worker_lives_on(single):
     workers = await at_rest(single)
     data = payload(told())
     with pytest.raises(ComputeError, match=r"propose failed: ValueError: this is no state of version 1: 7"):
-        await single.submit("propose", data | {"state": data["state"] | {"version": 7}}).result(SOON_S)
+        await single.submit("propose", data | {"state": data["state"] | {"version": 7}}).result(PATIENT_S)
     with pytest.raises(ComputeError, match="dance failed: ValueError: there is no such task"):
-        await single.submit("dance", {}).result(SOON_S)
+        await single.submit("dance", {}).result(PATIENT_S)
     assert await at_rest(single) == workers
 
 
@@ -281,7 +281,7 @@ async def test_workers_ignore_ctrl_c_run_on_one_thread_and_stand_back_for_the_da
         os.kill(pid, signal.SIGINT)
     # large enough for BLAS to share the work among threads, if it had any
     jobs = [pair.submit("propose", payload(told(seed=i), strategy={})) for i in range(2)]
-    assert [(await job.result(SOON_S))["proposal"]["trial_id"] for job in jobs] == [9, 9]
+    assert [(await job.result(PATIENT_S))["proposal"]["trial_id"] for job in jobs] == [9, 9]
     assert await at_rest(pair) == workers
     own = os.getpriority(os.PRIO_PROCESS, 0)
     for pid in workers:
@@ -309,8 +309,8 @@ async def test_the_loop_goes_on_while_large_jobs_come_and_go(pair, record_proper
     filler = {f"word {i}": [0.1 * i, "x" * 20] for i in range(2000)}  # some 100 kB
     for number in range(10):
         job = pair.submit("ping", filler | {"number": number})
-        assert (await job.result(SOON_S))["number"] == number
-        await pair.submit("question", payload(told(), tick=number)).result(SOON_S)
+        assert (await job.result(PATIENT_S))["number"] == number
+        await pair.submit("question", payload(told(), tick=number)).result(PATIENT_S)
     stop.set()
     await ticker
     record_property("largest gap of the loop, ms", max(gaps_ms))
@@ -325,7 +325,7 @@ async def test_a_pool_that_closes_ends_its_workers_and_whoever_waits_hears_of_it
         queued = pool.submit("question", payload(told()))
     for job in (running, queued):
         with pytest.raises(ComputeCancelled, match="closed"):
-            await job.result(SOON_S)
+            await job.result(PATIENT_S)
     with pytest.raises(ComputeCancelled, match="closed"):
         pool.submit("ping", {})
     assert len(processes) == 3
@@ -337,14 +337,14 @@ async def test_a_pool_may_close_while_its_workers_still_start():
         job = pool.submit("ping", {})
     assert pool.pids() == []
     with pytest.raises(ComputeCancelled):
-        await job.result(SOON_S)
+        await job.result(PATIENT_S)
 
 
 async def test_where_no_worker_can_be_started_jobs_fail_instead_of_waiting(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     async with Pool(1, back_off_s=0.001) as pool:
         with pytest.raises(WorkerDied, match="no worker process can be started"):
-            await pool.submit("ping", {}).result(SOON_S)
+            await pool.submit("ping", {}).result(PATIENT_S)
 
 
 async def test_a_pool_without_workers_is_refused():

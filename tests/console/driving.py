@@ -5,12 +5,12 @@ import time
 from contextlib import asynccontextmanager
 
 from tests.daemon.running import campaign_text
+from tests.patience import PATIENT_S
 from tuner.console.app import ConsoleApp
 from tuner.console.base_app import Options
 from tuner.wire.aio import AsyncClient
 
 SMALL, LARGE = (80, 24), (160, 50)
-DEADLINE_S = 40.0
 
 
 def plant(*, trials=500) -> str:
@@ -61,7 +61,7 @@ class Hands:
 
     async def until(self, ready, what=""):
         """Wait for a condition; fails with what was on the screen."""
-        end = time.monotonic() + DEADLINE_S
+        end = time.monotonic() + PATIENT_S
         while True:
             found = ready()
             if found:

@@ -19,9 +19,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.daemon.running import campaign_text, daemon, until
+from tests.patience import PATIENT_S
 from tuner.console.serve import MOST_SESSIONS
-
-DEADLINE_S = 60.0
 
 
 def free_port():
@@ -53,7 +52,7 @@ def address(running):
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENT_S)
         process.stdout.close()
 
 
@@ -80,7 +79,7 @@ def test_a_question_is_answered_in_a_browser_and_no_request_leaves_this_machine(
     page.wait_for_selector("body.-first-byte")
     page.locator(".xterm-helper-textarea").focus()
 
-    end = time.monotonic() + DEADLINE_S
+    end = time.monotonic() + PATIENT_S
     view = before
     with running.client() as client:
         while not view.judgments:  # a key before the question is on the screen does nothing
@@ -103,7 +102,7 @@ def test_a_question_is_answered_in_a_browser_and_no_request_leaves_this_machine(
 def test_another_sites_page_cannot_reach_the_console_through_the_browser(address, headers):
     for path in ("/", "/ws"):
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(urllib.request.Request(address + path, headers=headers), timeout=20)  # noqa: S310
+            urllib.request.urlopen(urllib.request.Request(address + path, headers=headers), timeout=PATIENT_S)  # noqa: S310
         assert caught.value.code == 403
         caught.value.close()
 
@@ -153,7 +152,7 @@ def to_its_end(test):
 
 
 async def until_true(found):
-    end = time.monotonic() + DEADLINE_S
+    end = time.monotonic() + PATIENT_S
     while not (value := found()):
         assert time.monotonic() < end, "it did not come to be"
         await asyncio.sleep(0.05)
@@ -173,7 +172,7 @@ def test_a_browser_refuses_to_frame_the_console(address, browser):
     page.on("console", lambda message: refused.append(message.text))
     page.set_content(f'<iframe src="{address}"></iframe>')
     if not refused:
-        page.wait_for_event("console", timeout=DEADLINE_S * 1000)
+        page.wait_for_event("console", timeout=PATIENT_S * 1000)
     assert any("frame" in text for text in refused)
 
 
@@ -185,11 +184,11 @@ async def test_a_screen_has_a_sane_size_whatever_the_browser_says(server):
         words = proc(console, "environ").split("\0")
         environ = dict(word.split("=", 1) for word in words if "=" in word)
         assert (environ["COLUMNS"], environ["ROWS"]) == ("500", "200")
-        first = await socket.receive(DEADLINE_S)
+        first = await socket.receive(PATIENT_S)
         assert first.type == aiohttp.WSMsgType.BINARY
         await socket.send_json(["resize", {"width": 10**9, "height": -3}])
         await socket.send_json(["ping", "still there?"])
-        while (message := await socket.receive(DEADLINE_S)).type != aiohttp.WSMsgType.TEXT:
+        while (message := await socket.receive(PATIENT_S)).type != aiohttp.WSMsgType.TEXT:
             assert message.type == aiohttp.WSMsgType.BINARY
         assert message.json() == ["pong", "still there?"]
         memory = [line for line in proc(console, "status").splitlines() if line.startswith("VmRSS")]
@@ -202,7 +201,7 @@ async def test_a_console_ends_with_its_socket_with_its_server_and_with_nonsense(
     async with aiohttp.ClientSession() as http:
         socket = await http.ws_connect(url)
         (console,) = await until_true(lambda: sessions(process.pid))
-        await socket.receive(DEADLINE_S)
+        await socket.receive(PATIENT_S)
         os.kill(console, signal.SIGSTOP)  # one that does not even listen to its end
         await socket.close()
         await until_true(lambda: not sessions(process.pid))

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.daemon.running import campaign_text, daemon, tune
+from tests.patience import PATIENT_S
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def handover(running, *options):
         [sys.executable, "-m", "tuner.console", "handover", "--state", str(running.state), *options],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENT_S,
         check=False,
     )
 

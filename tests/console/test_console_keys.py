@@ -96,10 +96,12 @@ async def model_proposal(hands):
 
     while not (waiting() and waiting().source != "start"):
         if waiting():
+            number = waiting().number
             await hands.press("a")
             await hands.dialog("Send this setting")
             await hands.press("a")
             await hands.said("approved")
+            await hands.until(lambda number=number: not waiting() or waiting().number != number, "the news of it")
         if hands.view and hands.view.duel:
             await hands.press("1")
         await hands.pilot.pause()

@@ -12,8 +12,7 @@ import pytest
 
 from tests.console.driving import plant
 from tests.daemon.running import daemon
-
-DEADLINE_S = 60.0
+from tests.patience import PATIENT_S
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ class Terminal:
 
     def expect(self, pattern):
         """Wait for a text after the last one found."""
-        end = time.monotonic() + DEADLINE_S
+        end = time.monotonic() + PATIENT_S
         while (found := re.compile(pattern).search(self.text, self._at)) is None:
             ready, _, _ = select.select([self._master], [], [], max(0.0, end - time.monotonic()))
             assert ready, f"{pattern!r} did not come after:\n{self.text}"
@@ -84,7 +83,7 @@ def test_a_question_is_answered_and_taken_back_in_plain_lines(running, terminal)
     lines.expect(r"judgment \d+ taken back")
     lines.type("q")
     lines.expect("Goodbye")
-    assert lines.process.wait(20) == 0
+    assert lines.process.wait(PATIENT_S) == 0
     assert "\x1b" not in lines.text  # nothing but lines
     with running.client() as client:
         mine = next(j for j in client.snapshot("press").judgments if j.operator == "lena")
@@ -150,7 +149,7 @@ def test_without_a_daemon_it_ends_with_a_sentence_and_the_exit_code(tmp_path):
         [sys.executable, "-m", "tuner.console", "ask", "--state", str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENT_S,
         check=False,
         input="1\n",
     )
@@ -161,4 +160,4 @@ def test_without_a_daemon_it_ends_with_a_sentence_and_the_exit_code(tmp_path):
 def test_a_campaign_that_is_not_there_is_named(running, terminal):
     lines = terminal("--campaign", "nowhere", "--operator", "lena")
     lines.expect("there is no campaign 'nowhere'")
-    assert lines.process.wait(20) == 1
+    assert lines.process.wait(PATIENT_S) == 1

@@ -15,7 +15,7 @@ BROKEN = "read_back_error = 0.5"
 def running():
     text = campaign_text("press", trials=500, policy="questions = {per_hour = 400}")
     text += campaign_text("mill", trials=50, machine=BROKEN)
-    text += campaign_text("kiln", trials=50, machine="seconds_per_trial = 30")
+    text += campaign_text("kiln", trials=50, machine="seconds_per_trial = 3600")
     with daemon(text) as one:
         one.start()
         with one.client() as client:

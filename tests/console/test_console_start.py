@@ -13,10 +13,9 @@ import pytest
 from tests.console.test_console_lines import Terminal
 from tests.console.test_console_terminal import Screen
 from tests.daemon.running import campaign_text, daemon
+from tests.patience import PATIENT_S
 from tuner.console.deeds import CannotError, person
 from tuner.wire.keys import KeyRing
-
-DEADLINE_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,7 @@ def tuner(*arguments, typed="", **environ):
         [sys.executable, "-m", "tuner", *map(str, arguments)],
         input=typed,
         capture_output=True,
-        timeout=DEADLINE_S,
+        timeout=PATIENT_S,
         check=False,
         env={**os.environ, "LANG": "C.UTF-8", **environ},
         **({} if isinstance(typed, bytes) else {"text": True}),
@@ -63,7 +62,7 @@ def test_a_terminal_that_can_only_print_is_sent_to_the_plain_lines(tmp_path):
     )
     os.close(slave)
     try:
-        assert done.wait(DEADLINE_S) == 2
+        assert done.wait(PATIENT_S) == 2
         assert b"TERM=dumb cannot show the screen" in os.read(master, 4096)
     finally:
         done.kill()
@@ -77,7 +76,7 @@ def test_told_to_end_the_console_gives_the_terminal_back_as_it_was(running):
         screen.expect("1 LEFT")
         assert not termios.tcgetattr(screen.master)[3] & termios.ECHO
         screen.process.send_signal(signal.SIGTERM)
-        assert screen.process.wait(20) == 128 + signal.SIGTERM
+        assert screen.process.wait(PATIENT_S) == 128 + signal.SIGTERM
         assert termios.tcgetattr(screen.master)[3] & termios.ECHO
         assert b"\x1b[?1049l" in os.read(screen.master, 65536)  # from the alternate screen
     finally:
@@ -141,7 +140,7 @@ def test_interrupted_plain_lines_end_with_the_code_for_it(running):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert "plain lines" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(PATIENT_S) == 130
 
 
 @pytest.mark.slow

@@ -14,8 +14,8 @@ import pyte
 import pytest
 
 from tests.daemon.running import campaign_text, daemon
+from tests.patience import PATIENT_S
 
-DEADLINE_S = 60.0
 pytestmark = pytest.mark.slow
 
 
@@ -58,7 +58,7 @@ class Screen:
         return True
 
     def expect(self, part):
-        assert self.shows(part, DEADLINE_S), f"{part!r} did not come:\n" + "\n".join(self._screen.display)
+        assert self.shows(part, PATIENT_S), f"{part!r} did not come:\n" + "\n".join(self._screen.display)
 
     def press(self, key):
         os.write(self.master, key.encode())
@@ -83,7 +83,7 @@ def test_a_question_is_answered_on_a_terminal(running, environ, capsys):
             screen.expect("Too fast")  # a key is for a question that has been seen
             screen.press("0")
         screen.press("q")
-        assert screen.process.wait(20) == 0
+        assert screen.process.wait(PATIENT_S) == 0
     finally:
         screen.close()
     with running.client() as client:

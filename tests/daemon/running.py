@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.patience import PATIENT_S
 from tuner.journal.store import FILE_NAME, Store
 from tuner.wire.client import Client
 from tuner.wire.messages import CampaignView
-
-READY_S = 60.0
 
 CAMPAIGN = """
 [[campaign]]
@@ -103,7 +102,7 @@ class Running:
 
     def wait_for(self, word: str) -> None:
         """Wait until the daemon has told the service manager so."""
-        while word not in self._notified.get(timeout=READY_S):
+        while word not in self._notified.get(timeout=PATIENT_S):
             pass
 
     def client(self, actor="anna") -> Client:
@@ -115,11 +114,11 @@ class Running:
 
     def stop(self, sent=signal.SIGTERM) -> int:
         self.process.send_signal(sent)
-        return self.process.wait(READY_S)
+        return self.process.wait(PATIENT_S)
 
     def wait_for_log(self, text: str) -> None:
         """The log is written by a thread of its own, so a line may come a moment later."""
-        end, pause = time.monotonic() + READY_S, threading.Event()
+        end, pause = time.monotonic() + PATIENT_S, threading.Event()
         while text not in self.log():
             assert time.monotonic() < end, f"{text!r} is not in the log:\n{self.log()}"
             pause.wait(0.02)
@@ -143,7 +142,13 @@ class Running:
 
 @contextmanager
 def daemon(config: str) -> Iterator[Running]:
-    """A daemon that is not started yet; its directory is short enough for the path of a socket."""
+    """A daemon that is not started yet; its directory is short enough for the path of a socket.
+
+    Where the configuration says nothing of it, proposals are computed one after the other and not ahead: that is most
+    of what a daemon does, and few tests are about it.
+    """
+    if config and "[compute]" not in config:
+        config = f"[compute]\nworkers = 1\nspeculate = false\n{config}"
     with tempfile.TemporaryDirectory(prefix="tuner-") as directory:
         running = Running(Path(directory), config)
         try:

@@ -10,14 +10,17 @@ import pytest
 import zmq
 
 from tests.daemon.running import CREATE, better, campaign_text, daemon, tune, until
+from tests.patience import PATIENT_S
 from tuner.wire.errors import RefusedReply
 from tuner.wire.messages import Request
+
+COMPUTE = "[compute]\n"  # as it is by default: several at a time, and ahead of the answers
 
 
 @pytest.fixture(scope="module")
 def running():
     text = campaign_text("press", trials=5) + campaign_text("oven", trials=500)
-    with daemon(CREATE + text + campaign_text("lathe", autostart=False)) as one:
+    with daemon(CREATE + COMPUTE + text + campaign_text("lathe", autostart=False)) as one:
         yield one.start()
 
 
@@ -175,7 +178,7 @@ def test_a_second_daemon_for_the_same_state_is_told_who_has_it(running):
         [sys.executable, "-m", "tuner", "run", str(running.config), "--state", str(running.state)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENT_S,
         check=False,
     )
     assert again.returncode == 75
@@ -211,7 +214,7 @@ def test_the_sockets_are_not_for_everybody(running):
 
 
 def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was():
-    with daemon(campaign_text(trials=50, machine="seconds_per_trial = 0.05")) as running:
+    with daemon(COMPUTE + campaign_text(trials=50, machine="seconds_per_trial = 0.05")) as running:
         running.start(watchdog_s=0.5)
         running.wait_for("WATCHDOG=1")
         with running.client() as client:
@@ -232,7 +235,7 @@ def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was
             [sys.executable, "-m", "tuner", "replay", "--state", str(running.state)],
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENT_S,
             check=False,
         )
         assert replayed.returncode == 0, replayed.stderr

@@ -13,6 +13,7 @@ import pytest
 import zmq
 
 from tests.daemon.running import CREATE, campaign_text, daemon, tune, until
+from tests.patience import PATIENT_S
 from tuner.wire.errors import FailedReply, RefusedReply
 
 SLOW = "seconds_per_trial = 600.0"
@@ -31,7 +32,7 @@ def remembering(running, *, trials=50, more="", **options) -> None:
 
 def run(*arguments):
     command = [sys.executable, "-m", "tuner", "run", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENT_S, check=False)
 
 
 def test_a_part_that_takes_longer_than_drain_s_is_given_up_and_the_machine_goes_home():
@@ -64,7 +65,7 @@ def test_a_journal_that_another_program_keeps_busy_stops_nobody(tmp_path):
             other = sqlite3.connect(running.state / "journal.sqlite", isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(FailedReply, match="another program uses the journal") as caught:
-                client.request("lot.change", "press", {"lot": "L1"}, timeout_s=30.0)
+                client.request("lot.change", "press", {"lot": "L1"}, timeout_s=PATIENT_S)
             assert caught.value.code == "journal_busy"
             other.execute("ROLLBACK")
             other.close()
@@ -84,7 +85,7 @@ def test_a_client_that_does_not_read_keeps_nobody_waiting():
             deaf.send(json.dumps({"v": 1, "id": f"status-{number}", "op": "status"}).encode())
         with running.client() as client:
             for _ in range(20):
-                client.request("ping", timeout_s=5.0)
+                client.request("ping", timeout_s=PATIENT_S)
         deaf.close()
         context.term()
 
@@ -110,7 +111,7 @@ def test_a_campaign_that_is_over_lets_go_of_its_adapter():
         with running.client() as client:
             tune(client, "press")
             until(client, "press", lambda view: view.machine.home)
-        end, pause = time.monotonic() + 30, threading.Event()
+        end, pause = time.monotonic() + PATIENT_S, threading.Event()
         while adapters_of(running.process.pid):
             assert time.monotonic() < end, "the adapter's process is still there"
             pause.wait(0.05)
@@ -161,7 +162,7 @@ def test_while_it_stops_nothing_new_begins_and_a_second_signal_ends_it_at_once()
                 client.start("oven")
             assert caught.value.code == "stopping"
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(30) == 0
+        assert running.process.wait(PATIENT_S) == 0
         running.wait_for_log("stopping at once")
 
 

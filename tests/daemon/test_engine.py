@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.campaign.making import ANNA, ENGINEER, terms
+from tests.patience import PATIENT_S
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
@@ -309,7 +310,7 @@ class TestCalendar:
             assert made.engine.states["press"].duel is None
             made.engine._publish = lambda name, one, state: one.event.type == "duel_asked" and asked.set()
             made.clock.now = datetime.now(UTC) + timedelta(hours=2)
-            await asyncio.wait_for(asked.wait(), 30)
+            await asyncio.wait_for(asked.wait(), PATIENT_S)
             calendar.stop()
 
 

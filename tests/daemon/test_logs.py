@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tuner.config.daemon import Log
 from tuner.daemon import logs as logs_module
 from tuner.daemon.logs import FILE_NAME, JsonFormatter, Queued, StreamSink, TextFormatter, setup
@@ -345,7 +346,7 @@ def test_lines_that_wait_are_written_when_the_interpreter_ends_without_close(tmp
     assert done.stderr.endswith("tuner: last words\n")
 
 
-def _wait_until(condition, deadline_s=20.0):
+def _wait_until(condition, deadline_s=PATIENT_S):
     waited = threading.Event()
     for _ in range(int(deadline_s / 0.01)):
         if condition():

@@ -10,6 +10,7 @@ import pytest
 
 from tests.campaign.making import terms
 from tests.daemon.scripted import install, read_notes
+from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, Health, LinkError, Outcome, RefusedError
 from tuner.campaign.terms import AdapterTerms
 from tuner.config.campaign import AdapterDeadlines
@@ -19,7 +20,6 @@ from tuner.daemon.service import PRELOADED
 
 PLACE = "tests.daemon.scripted"
 GOOD = {"x": 5.0, "n": 2}
-PATIENT_S = 30.0
 SHORT_S = 0.2
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.daemon.running import Running, better, campaign_text, daemon, until
 from tests.daemon.scripted import install, read_notes
 from tests.faults.faulty import notes
+from tests.patience import PATIENT_S
 from tuner.errors import TunerError
 from tuner.problems import get_problem
 from tuner.wire.errors import RefusedReply
@@ -21,7 +22,6 @@ KNOWN_GOOD = {"x1": 3.5, "x2": 1.5}
 DEADLINES = "open_s = 5.0\napply_s = 0.3\nread_back_s = 0.3\ntrial_s = 0.3"
 MACHINE = 'seed = {seed}\nfault_probability = {probability}\nnotes = "{name}.notes"\nmemory = "{name}.machine"'
 COMPUTE = "[compute]\nspeculate = false\n"
-PATIENT_S = 60.0
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.daemon.running import Running, better, campaign_text, daemon
+from tests.patience import PATIENT_S
 from tuner.errors import TunerError, UnreachableError
 from tuner.wire.errors import RefusedReply
 
@@ -96,7 +97,7 @@ def bombard(kills: int, seed: int) -> None:
             judge.join(0.1)
         judge.done.set()
         running.stop()
-        judge.join(20)
+        judge.join(PATIENT_S)
         assert judge.acknowledged
         check(running, judge)
 

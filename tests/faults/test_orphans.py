@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from tests.daemon.running import daemon
+from tests.patience import PATIENT_S
 
 CAMPAIGN = """
 [[campaign]]
@@ -18,7 +19,6 @@ policy = {{ autostart = true, approval = false }}
 adapter = {{ name = "command", settings = {{ argv = ["{python}", "machine.py"], directory = "{directory}" }} }}
 parameter = [{{ kind = "continuous", name = "heat", low = 120.0, high = 260.0, start = 180.0 }}]
 """
-GONE_S = 30.0
 PROGRAM = """
     import os, time
     pipe = open("alive", "w")
@@ -38,6 +38,6 @@ def test_neither_adapter_nor_program_outlives_a_daemon_that_is_killed_in_the_mid
             descriptor = os.pidfd_open(adapter)
             running.kill()
             assert alive.read() == ""  # blocks as long as somebody could still write
-        ended, _, _ = select.select([descriptor], [], [], GONE_S)  # a process that has ended can be read
+        ended, _, _ = select.select([descriptor], [], [], PATIENT_S)  # a process that has ended can be read
         os.close(descriptor)
     assert ended

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tuner.journal import Store, canonical
 from tuner.journal.fill import bodies, fill
 
@@ -57,7 +58,7 @@ def test_a_million_events_are_opened_without_reading_them_also_after_an_unclean_
         "import os, sys; from pathlib import Path; from tests.journal.making import event;"
         "from tuner.journal import Store; store = Store.open(Path(sys.argv[1])); store.append([event(0)]); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=100, cwd=ROOT)
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=PATIENT_S, cwd=ROOT)
     with Store.open(path) as store:
         assert store.check_due
         assert len(store.campaigns()) == 5001

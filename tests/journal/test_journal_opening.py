@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.journal.making import event, events, tampering
+from tests.patience import PATIENT_S
 from tuner.journal import DamagedError, HeldError, JournalError, Store, schema, store
 from tuner.journal.lock import Lock, Mark, read_mark
 
@@ -34,7 +35,7 @@ def leave_unclean(path: Path) -> None:
         "from tests.journal.making import event; from tuner.journal import Store;"
         "store = Store.open(Path(sys.argv[1])); store.append([event(0)]); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60, cwd=ROOT)
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=PATIENT_S, cwd=ROOT)
 
 
 def test_a_second_writer_is_refused_with_a_sentence_and_readers_are_not(path):
@@ -58,7 +59,7 @@ def test_a_writer_in_another_process_is_refused(path):
             [sys.executable, "-c", program, str(path)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENT_S,
             cwd=ROOT,
             check=False,
         )
@@ -249,7 +250,7 @@ def test_a_child_process_does_not_keep_the_journal_from_being_opened(path):
         with Store.open(path) as store:
             assert os.get_inheritable(store._lock._fd) is False
     finally:
-        child.communicate(b"\n", timeout=60)
+        child.communicate(b"\n", timeout=PATIENT_S)
 
 
 TABLES = ("journal", "replies", "reply_ends", "campaigns", "snapshots", "_sqlite_migrations")

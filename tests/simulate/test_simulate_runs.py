@@ -10,6 +10,7 @@ from dataclasses import replace
 import pyarrow.parquet
 import pytest
 
+from tests.patience import PATIENT_S
 from tests.simulate.making import MIXED, SASENA, quiet, sasena, tuner
 from tuner.errors import ConfigError, TunerError
 from tuner.simulate.in_process import run_in_process
@@ -248,7 +249,8 @@ def ended_while_judged(tmp_path, end, way, then="return 'left'"):
     with asked.open() as pipe:
         assert pipe.read(1) == "x"
         started.send_signal(end)
-        started.communicate(timeout=0.9 * ANSWER_S)
+        # where the judge does not come back, the run must not wait for it
+        started.communicate(timeout=PATIENT_S if "return" in then else 0.9 * ANSWER_S)
     return started.returncode
 
 

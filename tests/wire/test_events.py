@@ -3,6 +3,7 @@ import threading
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import Counterpart, free_endpoints, reply, view
 from tuner.wire import client as client_module
 from tuner.wire import follow
@@ -50,7 +51,7 @@ def test_following_begins_with_a_view_and_goes_on_with_the_events_after_it(daemo
     first = next(items)
     assert isinstance(first, Gap)
     assert (first.seen, first.view.n) == (None, 5)
-    assert daemon.subscribed.wait(10)
+    assert daemon.subscribed.wait(PATIENT_S)
     for n in (4, 5, 6, 7):
         daemon.event(n)
     got = list(itertools.islice(items, 2))
@@ -72,7 +73,7 @@ def test_the_subscription_stands_before_the_snapshot_is_asked(daemon, client, mo
 def test_a_lost_event_gives_a_new_view_and_then_goes_on(daemon, client):
     items = client.events("sasena")
     next(items)
-    assert daemon.subscribed.wait(10)
+    assert daemon.subscribed.wait(PATIENT_S)
     daemon.n = 8
     daemon.event(8)
     gap = next(items)
@@ -88,7 +89,7 @@ def test_a_lost_event_gives_a_new_view_and_then_goes_on(daemon, client):
 def test_a_lost_last_event_is_found_by_the_beat(daemon, client):
     items = client.events("sasena")
     next(items)
-    assert daemon.subscribed.wait(10)
+    assert daemon.subscribed.wait(PATIENT_S)
     daemon.n = 6
     daemon.heads = {"sasena": 6}
     gap = next(items)
@@ -100,7 +101,7 @@ def test_a_lost_last_event_is_found_by_the_beat(daemon, client):
 def test_progress_of_the_campaign_passes_and_that_of_others_does_not(daemon, client):
     items = client.events("sasena")
     next(items)
-    assert daemon.subscribed.wait(10)
+    assert daemon.subscribed.wait(PATIENT_S)
     daemon.publish("~progress", v=1, at="", campaign="other", text="not this")
     daemon.publish("~progress", v=1, at="", campaign="sasena", text="thinking", done=0.5)
     progress = next(items)
@@ -145,8 +146,8 @@ def test_events_come_again_after_a_handshake_was_refused(tmp_path, monkeypatch):
         refused = threading.Semaphore(0)
         with Counterpart(*places, keys=ring, deny=refused):
             assert isinstance(next(items), Silence)
-            assert refused.acquire(timeout=10)
-            assert refused.acquire(timeout=10)  # the sockets of requests and of events
+            assert refused.acquire(timeout=PATIENT_S)
+            assert refused.acquire(timeout=PATIENT_S)  # the sockets of requests and of events
         with Daemon(*places, n=9, keys=ring) as again:
             again.heads = {"sasena": 9}
             gap = next(items)
@@ -160,7 +161,7 @@ def test_a_campaign_that_does_not_exist_is_refused(daemon, client):
         next(client.events("none"))
 
 
-def test_following_without_a_daemon_fails_at_once(client, monkeypatch):
-    monkeypatch.setattr(follow, "CATCH_UP_S", 0.2)
+def test_following_without_a_daemon_fails_at_once(client):
+    client.find_s = 0.2
     with pytest.raises(NoReplyError):
         next(client.events("sasena"))

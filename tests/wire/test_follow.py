@@ -72,8 +72,38 @@ def test_an_event_ends_a_doubt_only_if_it_is_the_one_that_was_missing(follower):
     assert follower.needs() == [("a", 6)]
 
 
+def look(follower, begin_s, end_s, late_s=0.0):
+    """Look as a client does until the time is over, each time so much too late; what was told, and when."""
+    now_s = begin_s
+    while now_s < end_s:
+        now_s = min(end_s, now_s + follower.wait_s(now_s)) + late_s
+        silence = follower.check(now_s)
+        if silence is not None:
+            return silence, now_s
+    return None, now_s
+
+
+def test_a_client_that_looks_in_time_tells_of_a_silence_after_three_beats(follower):
+    silence, now_s = look(follower, 0.0, 60.0)
+    assert silence is not None
+    assert (silence.seconds, now_s) == (6.0, 6.0)
+
+
+def test_what_the_client_itself_comes_late_is_not_the_daemons_silence(follower):
+    silence, now_s = look(follower, 0.0, 600.0, late_s=9.0)
+    assert silence is not None
+    assert now_s == pytest.approx(6.0 + 6 * 9.0)  # six looks of a second
+    assert silence.seconds == pytest.approx(6.0)
+
+
+def test_nobody_is_called_silent_before_the_client_has_looked(follower):
+    """Whoever followed was busy with something else for long: messages may lie in the socket."""
+    assert follower.wait_s(100.0) > 0
+    follower.feed(beat(a=5), 100.1)
+    assert follower.check(100.1) is None
+
+
 def test_silence_is_told_once_and_its_end_needs_a_snapshot(follower):
-    assert follower.wait_s(0.0) == 6.0
     assert follower.check(5.9) is None
     silence = follower.check(6.0)
     assert silence is not None

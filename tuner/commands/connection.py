@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from tuner.state_option import state_option
 from tuner.names import LONGEST, NameProblemError, person_name
+from tuner.state_option import state_option
 from tuner.wire.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ import click
 from tuner.commands.connection import connected
 from tuner.errors import TryAgainError, UnreachableError
 from tuner.wire import calls
-from tuner.wire.client import Client
+from tuner.wire.client import Client, NoReplyError
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.messages import StatusBody
 
@@ -28,7 +28,12 @@ def stop(client: Client, wait: bool, timeout_s: float) -> None:
     Campaigns go on when the daemon is started again.
     """
     before = client.status()
-    client.stop_daemon()
+    try:
+        client.call(calls.stop_daemon(), timeout_s=_ANSWER_S)
+    except NoReplyError as error:
+        if not error.sent:
+            raise
+        # it may have gone before it could answer: whether it goes is looked at below
     if not wait:
         click.echo(f"the daemon (process {before.pid}) was asked to stop")
         return

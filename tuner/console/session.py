@@ -14,15 +14,17 @@ from tuner.errors import DeniedError, TunerError, UnreachableError
 from tuner.wire import calls
 from tuner.wire.aio import AsyncClient
 from tuner.wire.errors import NoReplyError, ReplyError
-from tuner.wire.follow import Gap, Item, Silence
+from tuner.wire.follow import Gap, Item
 from tuner.wire.messages import CampaignView, EventMessage, Progress, Welcome
 
 GUARD_S = 0.5  # an answer so soon after a new question was meant for the one before
 PING_EVERY_S = 1.0
-# the daemon answers in a millisecond; where there is no connection the link is lost after the first wait, where there
-# is one but no answer (a busy or stopped daemon) after the second
-PATIENCE_S = (0.8, 2.5)
-ACT_S = 4.0
+# the daemon answers in a millisecond, but a busy machine lets it wait: without a connection the link is lost after the
+# first time, with one after both (three beats), and never while anything else is heard of the daemon; what this console
+# itself comes late does not count, see `tuner.wire.attention`
+PATIENCE_S = (2.0, 4.0)
+ACT_S = 8.0
+FIND_S = 4.0  # the part of it that may pass without a connection
 LOOK_AGAIN_S = 15.0  # what only time changes in a view: questions left, estimated end
 _MEANWHILE = 500
 _LOOKS, _LOOK_S = 10, 0.2  # for a deed without an answer
@@ -84,6 +86,7 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.client = client
+        client.find_s = FIND_S
         self.clock = clock
         self.campaigns: dict[str, Seen] = {}
         self.names: frozenset[str] | None = None  # all campaigns, when that is known
@@ -199,10 +202,14 @@ class Session:
             await asyncio.sleep(PING_EVERY_S)
 
     async def _ping(self) -> None:
+        """Ask for a sign of life; one of any kind is enough to keep the link, an answer is needed to find it."""
         for last, patience_s in zip((False, True), PATIENCE_S, strict=True):
+            before = self.client.signs
             try:
                 await self.client.call(calls.ping(), timeout_s=patience_s)
             except NoReplyError as error:
+                if self.linked and self.client.signs > before:
+                    return
                 if last or not error.sent:
                     raise
             else:
@@ -271,8 +278,8 @@ class Session:
                 async with aclosing(self.client.events(*self._only)) as items:
                     async for item in items:
                         self._take(item)
-            except UnreachableError as error:
-                self._lose(str(error))
+            except UnreachableError:
+                pass  # whether the link is lost is `_watch`'s to say
             except TunerError as error:
                 if str(self.trouble) != str(error):
                     self.trouble = error
@@ -289,8 +296,6 @@ class Session:
                 self.campaigns[item.campaign].progress = item
         elif isinstance(item, EventMessage):
             self.look_at(item.campaign)
-        elif isinstance(item, Silence) and self.linked:
-            self._lose(f"{item.seconds:.0f} s")
         self._changed()
 
     def _see(self, view: CampaignView) -> None:

@@ -36,6 +36,7 @@ SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
 REBIND_S = 0.02  # between two attempts to listen at an endpoint again
 WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
+_LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +190,7 @@ class Sockets:
         for task in self._open:
             task.cancel()
         for router, _ in self._routers:
-            router.close(0)
+            router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
         for publisher in self._publishers.values():
             publisher.close(0)
         self._doorman.stop()

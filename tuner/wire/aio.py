@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from tuner.errors import TunerError, UnreachableError
 from tuner.wire import calls, exchange, follow
+from tuner.wire.attention import LOOK_S, Attention
 from tuner.wire.base import BaseClient, Body
 from tuner.wire.calls import A, Call
 from tuner.wire.endpoint import SILENT_S, Link, prepare
@@ -27,7 +28,8 @@ class _LinkLostError(Exception):
 class _Line:
     """One connection to the requests' socket, with its monitor, and who waits for which answer."""
 
-    def __init__(self, context: zmq.asyncio.Context, link: Link) -> None:
+    def __init__(self, context: zmq.asyncio.Context, link: Link, heard: Callable[[], None]) -> None:
+        self._heard = heard
         self.watch = exchange.Watch(link)
         self._waiting: dict[str, asyncio.Future[Reply]] = {}
         self._dealer = context.socket(zmq.DEALER)
@@ -37,19 +39,27 @@ class _Line:
         self._closed = False
         self.tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._observe()))
 
-    async def ask(self, frame: bytes, request_id: str, find_s: float | None, mark_sent: Callable[[], None]) -> Reply:
-        """Send as soon as there is a connection, for which it looks so long, and wait for the answer."""
+    async def ask(
+        self,
+        frame: bytes,
+        request_id: str,
+        times_s: tuple[float, float],
+        attention: Attention,
+        mark_sent: Callable[[], None],
+    ) -> Reply:
+        """Send as soon as there is a connection, and wait for the answer; the times are for the first and for both."""
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = future
         sending = asyncio.ensure_future(self._dealer.send(frame))
+        find_s, wait_s = times_s
+        until_s = attention() + wait_s
         try:
             # a connection that will never be fails the future while nothing can be sent
-            done, _ = await asyncio.wait((sending, future), timeout=find_s, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
-                raise TimeoutError
+            await _first((sending, future), min(find_s, wait_s), attention)
             if sending.done() and not sending.cancelled() and sending.exception() is None:
                 mark_sent()
-            return await future
+            await _first((future,), until_s - attention(), attention)
+            return future.result()
         finally:
             sending.cancel()
             if self._waiting.get(request_id) is future:
@@ -84,6 +94,7 @@ class _Line:
             except ProtocolError as error:  # nobody knows whose answer it was
                 self.close(error)
                 return
+            self._heard()
             future = self._waiting.get(reply.id)
             if future is not None and not future.done():  # else an answer that comes twice, or too late
                 future.set_result(reply)
@@ -99,6 +110,20 @@ class _Line:
             if lost:
                 self.close()
                 return
+
+
+async def _first(futures: Sequence[asyncio.Future[Any]], wait_s: float, attention: Attention) -> None:
+    """Wait until one of them is done.
+
+    Raises:
+        TimeoutError: None was in time.
+    """
+    until_s = attention() + wait_s
+    while not any(future.done() for future in futures):
+        left_s = until_s - attention()
+        if left_s <= 0:
+            raise TimeoutError
+        await asyncio.wait(futures, timeout=min(left_s, LOOK_S), return_when=asyncio.FIRST_COMPLETED)
 
 
 class AsyncClient(BaseClient):
@@ -172,12 +197,12 @@ class AsyncClient(BaseClient):
             follower = Follower(campaigns, clock())
             names = campaigns or [line.name for line in (await self.status()).campaigns]
             for name in names:  # after the subscription: what happens in between is told twice rather than never
-                yield await self._catch_up(follower, name, None)
+                yield await self._catch_up(follower, name, None, None)
             reopen_s = 0.0
             while True:
                 for name, seen in follower.needs():
                     try:
-                        gap = await self._catch_up(follower, name, seen)
+                        gap = await self._catch_up(follower, name, seen, follow.CATCH_UP_S)
                     except UnreachableError:
                         break  # its silence will be noticed
                     except RefusedReply:
@@ -187,6 +212,7 @@ class AsyncClient(BaseClient):
                     else:
                         yield gap
                 if await subscription.poll(round(follower.wait_s(clock()) * 1000)):
+                    self.signs += 1
                     for item in follower.feed(await subscription.recv_multipart(), clock()):
                         yield item
                 silence = follower.check(clock())
@@ -201,8 +227,8 @@ class AsyncClient(BaseClient):
         finally:
             subscription.close(linger=0)
 
-    async def _catch_up(self, follower: Follower, name: str, seen: int | None) -> Gap:
-        view = await self.call(calls.snapshot(name), timeout_s=follow.CATCH_UP_S)
+    async def _catch_up(self, follower: Follower, name: str, seen: int | None, timeout_s: float | None) -> Gap:
+        view = await self.call(calls.snapshot(name), timeout_s=timeout_s)
         follower.caught_up(name, view.n)
         return Gap(name, seen, view)
 
@@ -223,7 +249,8 @@ class AsyncClient(BaseClient):
 
     async def _exchange(self, request: Request, timeout_s: float | None) -> Reply:
         frame = exchange.encode(request)
-        pacing = exchange.Pacing(request.op, timeout_s, self.find_s, self._clock)
+        attention = Attention(self._clock)
+        pacing = exchange.Pacing(request.op, timeout_s, self.find_s, attention)
         sent: list[bool] = []
         hint = ""
         self._keep(request)
@@ -232,25 +259,27 @@ class AsyncClient(BaseClient):
                 self._line = self._open()
             line = self._line
             try:
-                async with asyncio.timeout(wait_s):
-                    find_s = None if sent else pacing.find_s
-                    reply = await line.ask(frame, request.id, find_s, lambda: sent.append(True))
+                times_s = (wait_s if sent else pacing.find_s, wait_s)
+                reply = await line.ask(frame, request.id, times_s, attention, lambda: sent.append(True))
             except TimeoutError:
                 hint = line.watch.hint
                 self._drop(line)  # the others on it ask again too
             except _LinkLostError:
-                await self._pause(pacing.pause_s())
+                await self._pause(attention.rest(pacing.pause_s()))
             else:
                 self._unanswered.pop(request.id, None)
                 return exchange.checked(reply)
         raise exchange.no_reply(self.link, request, pacing.total_s, hint, sent=bool(sent))
 
     def _open(self) -> _Line:
-        line = _Line(self._context, self.link)
+        line = _Line(self._context, self.link, self._hear)
         for task in line.tasks:
             self._ended.add(task)
             task.add_done_callback(self._ended.discard)
         return line
+
+    def _hear(self) -> None:
+        self.signs += 1
 
     def _drop(self, line: _Line, error: Exception | None = None) -> None:
         line.close(error)

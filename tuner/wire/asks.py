@@ -1,7 +1,9 @@
 """The methods of both clients, one for each operation: the blocking client returns answers, the other awaitables."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from collections.abc import Callable, Coroutine
+from inspect import Parameter, signature
+from types import FunctionType, MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, get_args, overload
 
 from pydantic import BaseModel
 
@@ -31,24 +33,41 @@ class Awaiting(Protocol):
 
 
 class Ask(Generic[P, A]):
-    """Makes a function of `tuner.wire.calls` a method of a client."""
+    """Makes a function of `tuner.wire.calls` a method of a client, with the function's arguments and words."""
 
     def __init__(self, function: Callable[P, Call[A]]) -> None:
         self._function = function
-        self.__doc__ = function.__doc__
+        self._methods: dict[type, FunctionType] = {}
 
     @overload
-    def __get__(self, client: Blocking, owner: Any) -> Callable[P, A]: ...
+    def __get__(self, client: None, owner: type) -> Callable[Concatenate[Any, P], Any]: ...
     @overload
-    def __get__(self, client: Awaiting, owner: Any) -> Callable[P, Awaitable[A]]: ...
-    def __get__(self, client: Any, owner: Any) -> Any:
-        if client is None:
-            return self
+    def __get__(self, client: Blocking, owner: type) -> Callable[P, A]: ...
+    @overload
+    def __get__(self, client: Awaiting, owner: type) -> Callable[P, Coroutine[Any, Any, A]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        method = self._methods.get(owner)
+        if method is None:
+            method = self._methods[owner] = self._method(owner)
+        return method if client is None else MethodType(method, client)
 
-        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return client.call(self._function(*args, **kwargs))
+    def _method(self, owner: type) -> FunctionType:
+        function = self._function
 
-        method.__doc__ = self.__doc__
+        def ask(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return self.call(function(*args, **kwargs))
+
+        async def ask_awaited(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return await self.call(function(*args, **kwargs))
+
+        method = cast("FunctionType", ask_awaited if getattr(owner, "awaiting", False) else ask)
+        method.__name__, method.__doc__, method.__module__ = function.__name__, function.__doc__, owner.__module__
+        method.__qualname__ = f"{owner.__qualname__}.{function.__name__}"
+        arguments = signature(function)
+        (answer,) = get_args(arguments.return_annotation)
+        itself = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+        shown = arguments.replace(parameters=[itself, *arguments.parameters.values()], return_annotation=answer)
+        method.__signature__ = shown  # type: ignore[attr-defined]  # what inspect and help look for
         return method
 
 

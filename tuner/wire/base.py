@@ -27,12 +27,14 @@ class BaseClient(Asks):
         link: Where the daemon is, and our key.
         actor: The person at the client; None: the key's name stands for it.
         find_s: How long to look for a daemon before a request is sent; None: as long as for its answer.
+        signs: How many signs of life of the daemon there were: answers, events, beats.
     """
 
     def __init__(self, link: Link, actor: str | None, find_s: float | None, clock: Callable[[], float]) -> None:
         self.link = link
         self.actor = actor
         self.find_s = find_s
+        self.signs = 0
         self._clock = clock
         self._unanswered: OrderedDict[str, Request] = OrderedDict()
 

@@ -15,6 +15,7 @@ from zmq.utils.monitor import recv_monitor_message
 from tuner.errors import UnreachableError
 from tuner.wire import calls, exchange, follow
 from tuner.wire.aio import AsyncClient
+from tuner.wire.attention import LOOK_S, Attention
 from tuner.wire.base import BaseClient, Body
 from tuner.wire.calls import A, Call
 from tuner.wire.endpoint import SILENT_S, Link, prepare
@@ -52,8 +53,7 @@ class _LinkLostError(Exception):
 class _Line:
     """One connection to the requests' socket, with its monitor."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], link: Link, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], link: Link) -> None:
         self.watch = exchange.Watch(link)
         self._dealer = context.socket(zmq.DEALER)
         prepare(self._dealer, link.requests, link.key)
@@ -70,9 +70,9 @@ class _Line:
         """Whether nothing has happened to the connection since the last request."""
         return not self._monitor.poll(0)
 
-    def send(self, frame: bytes, until_s: float) -> bool:
+    def send(self, frame: bytes, until_s: float, attention: Attention) -> bool:
         """Send as soon as there is a connection; False: there was none in time, and nothing was sent."""
-        while self._ready(zmq.POLLOUT, until_s):
+        while self._ready(zmq.POLLOUT, until_s, attention):
             try:
                 self._dealer.send(frame, zmq.DONTWAIT)
             except zmq.Again:  # lost again in between
@@ -80,17 +80,17 @@ class _Line:
             return True
         return False
 
-    def receive(self, until_s: float) -> list[bytes] | None:
+    def receive(self, until_s: float, attention: Attention) -> list[bytes] | None:
         """The next message, or None if none came in time."""
-        return self._dealer.recv_multipart() if self._ready(zmq.POLLIN, until_s) else None
+        return self._dealer.recv_multipart() if self._ready(zmq.POLLIN, until_s, attention) else None
 
-    def _ready(self, wanted: int, until_s: float) -> bool:
+    def _ready(self, wanted: int, until_s: float, attention: Attention) -> bool:
         poller = zmq.Poller()
         poller.register(self._dealer, wanted)
         poller.register(self._monitor, zmq.POLLIN)
         while True:
-            left_s = until_s - self._clock()
-            ready: dict[Any, int] = dict(poller.poll(max(0, round(left_s * 1000))))
+            left_s = until_s - attention()
+            ready: dict[Any, int] = dict(poller.poll(round(max(0.0, min(left_s, LOOK_S)) * 1000)))
             if self._dealer in ready:
                 return True
             if self._monitor in ready:
@@ -192,12 +192,12 @@ class Client(BaseClient):
             follower = Follower(campaigns, clock())
             names = campaigns or [line.name for line in self.status().campaigns]
             for name in names:  # after the subscription: what happens in between is told twice rather than never
-                yield self._catch_up(follower, name, None)
+                yield self._catch_up(follower, name, None, None)
             reopen_s = 0.0
             while True:
                 for name, seen in follower.needs():
                     try:
-                        gap = self._catch_up(follower, name, seen)
+                        gap = self._catch_up(follower, name, seen, follow.CATCH_UP_S)
                     except UnreachableError:
                         break  # its silence will be noticed
                     except RefusedReply:
@@ -207,6 +207,7 @@ class Client(BaseClient):
                     else:
                         yield gap
                 if subscription.poll(round(follower.wait_s(clock()) * 1000)):
+                    self.signs += 1
                     yield from follower.feed(subscription.recv_multipart(), clock())
                 silence = follower.check(clock())
                 if silence is not None:
@@ -220,8 +221,8 @@ class Client(BaseClient):
         finally:
             subscription.close(linger=0)
 
-    def _catch_up(self, follower: Follower, name: str, seen: int | None) -> Gap:
-        view = self.call(calls.snapshot(name), timeout_s=follow.CATCH_UP_S)
+    def _catch_up(self, follower: Follower, name: str, seen: int | None, timeout_s: float | None) -> Gap:
+        view = self.call(calls.snapshot(name), timeout_s=timeout_s)
         follower.caught_up(name, view.n)
         return Gap(name, seen, view)
 
@@ -242,22 +243,23 @@ class Client(BaseClient):
 
     def _exchange(self, request: Request, timeout_s: float | None) -> Reply:
         frame = exchange.encode(request)
-        pacing = exchange.Pacing(request.op, timeout_s, self.find_s, self._clock)
+        attention = Attention(self._clock)
+        pacing = exchange.Pacing(request.op, timeout_s, self.find_s, attention)
         sent = False
         hint = ""
         self._keep(request)
         if self._line is not None and not self._line.undisturbed:
             self._drop()  # what was the matter with the connection before is not this request's
         while (wait_s := pacing.wait_s(sent=sent)) > 0:
-            line = self._line = self._line or _Line(self._context, self.link, self._clock)
-            until_s = self._clock() + wait_s
+            line = self._line = self._line or _Line(self._context, self.link)
+            until_s = attention() + wait_s
             reply = None
             try:
-                if line.send(frame, until_s if sent else min(until_s, self._clock() + pacing.find_s)):
+                if line.send(frame, until_s if sent else min(until_s, attention() + pacing.find_s), attention):
                     sent = True
-                    reply = self._await(line, request.id, until_s)
+                    reply = self._await(line, request.id, until_s, attention)
             except _LinkLostError:
-                self._pause(pacing.pause_s())
+                self._pause(attention.rest(pacing.pause_s()))
             except BaseException:  # also an interrupt by the user: its answer must not be taken for the next one's
                 self._drop()
                 raise
@@ -268,10 +270,11 @@ class Client(BaseClient):
             self._drop()
         raise exchange.no_reply(self.link, request, pacing.total_s, hint, sent=sent)
 
-    def _await(self, line: _Line, request_id: str, until_s: float) -> Reply | None:
+    def _await(self, line: _Line, request_id: str, until_s: float, attention: Attention) -> Reply | None:
         """The answer; those to earlier requests, and second ones, are left aside."""
-        while (frames := line.receive(until_s)) is not None:
+        while (frames := line.receive(until_s, attention)) is not None:
             reply = exchange.decode(frames)
+            self.signs += 1
             if reply.id == request_id:
                 return reply
         return None

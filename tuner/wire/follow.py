@@ -48,7 +48,8 @@ class Follower:
     """Checks the numbers of events against each other and against the daemon's beats.
 
     `feed` takes what the socket gives, `check` notices that time has passed, `needs` names the campaigns of which a
-    snapshot is needed before their events mean anything, and `caught_up` takes its number.
+    snapshot is needed before their events mean anything, and `caught_up` takes its number. What the caller came later
+    than `wait_s` told it to does not count against the daemon: its messages may lie in the socket, unread.
 
     Args:
         campaigns: Which to follow; none: all, also those that begin later.
@@ -61,6 +62,7 @@ class Follower:
         self._needs: dict[str, int | None] = dict.fromkeys(campaigns)
         self._doubts: dict[str, tuple[int, float]] = {}  # the daemon's number that we do not have, and since when
         self._heard_s = now_s
+        self._due_s: float | None = None  # when the caller should look again
         self.silent = False
 
     def needs(self) -> list[tuple[str, int | None]]:
@@ -84,6 +86,7 @@ class Follower:
         if len(frames) != 2:
             raise ProtocolError(f"an event has {len(frames)} frames instead of two; is it a tuner daemon?")
         topic, payload = frames
+        self._excuse(now_s)
         if self.silent:
             self.silent = False
             for campaign in list(self._seen):
@@ -107,6 +110,7 @@ class Follower:
 
     def check(self, now_s: float) -> Silence | None:
         """Notice what only time tells: a number that never came, a daemon that says nothing."""
+        self._excuse(now_s)
         for campaign, (_, since_s) in list(self._doubts.items()):
             if now_s - since_s >= MOMENT_S:
                 self._need(campaign)
@@ -116,10 +120,18 @@ class Follower:
         return None
 
     def wait_s(self, now_s: float) -> float:
-        """How long nothing has to be checked if nothing comes."""
+        """How long to wait for a message before `check`, at most."""
         times = [since_s + MOMENT_S for _, since_s in self._doubts.values()]
-        times.append(now_s + _LOOK_S if self.silent or self._needs else self._heard_s + SILENT_S)
-        return max(0.0, min(times) - now_s)
+        if not self.silent and not self._needs:
+            end_s = self._heard_s + SILENT_S
+            times.append(end_s if end_s > now_s else now_s + MOMENT_S)  # nobody is called silent before a last look
+        self._due_s = min([now_s + _LOOK_S, *times])
+        return max(0.0, self._due_s - now_s)
+
+    def _excuse(self, now_s: float) -> None:
+        if self._due_s is not None:
+            self._heard_s += max(0.0, now_s - self._due_s)
+            self._due_s = None
 
     def _wanted(self, campaign: str) -> bool:
         return not self._only or campaign in self._only

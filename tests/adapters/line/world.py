@@ -14,6 +14,7 @@ import pytest
 import zmq
 import zmq.auth
 
+from tests.patience import PATIENT_S
 from tuner.adapter import ParameterInfo
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +24,6 @@ HEAT = ParameterInfo("heat", "continuous", 180.0, 120.0, 250.0, tolerance=1e-9)
 NOZZLE = ParameterInfo("nozzle", "choice", "round", choices=("round", "flat", "wide"))
 PARAMETERS = (SPEED, HEAT, NOZZLE)
 GOOD = {"speed": 120, "heat": 180.0, "nozzle": "round"}
-PATIENT_S = 20.0
 MODES = ("listen", "connect")
 both_ways = pytest.mark.parametrize("mode", MODES)
 

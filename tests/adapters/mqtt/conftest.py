@@ -6,7 +6,8 @@ import pytest
 
 from adapters.mqtt import MqttAdapter
 from adapters.mqtt_topics import MqttSettings
-from tests.adapters.mqtt.machine import HEAT, SPEED, WAIT_S, Broker, Machine
+from tests.adapters.mqtt.machine import HEAT, SPEED, Broker, Machine
+from tests.patience import PATIENT_S
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def opened(broker, machine):
         def make(parameters=(SPEED, HEAT), **settings):
             adapter = MqttAdapter(MqttSettings(port=broker.port, host="127.0.0.1", **settings), parameters)
             stack.callback(adapter.close)
-            adapter.open(WAIT_S)
+            adapter.open(PATIENT_S)
             return adapter
 
         yield make

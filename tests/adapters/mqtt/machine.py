@@ -12,6 +12,7 @@ import paho.mqtt.client as paho
 import pytest
 
 from adapters.values import Deadline
+from tests.patience import PATIENT_S
 from tuner.adapter import ParameterInfo
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +26,6 @@ TALK = {"set": "m/set", "accepted": "m/accepted", "ask": "m/ask", "actual": "m/a
 TALK |= {"trigger": "m/trigger", "result": "m/result"}
 VALUES = {"set": "m/set/{name}", "actual": "m/actual/{name}", "trigger": "m/trigger", "result": "m/result"}
 VALUES |= {"status": "m/status"}
-WAIT_S = 20.0
 
 
 class Broker:
@@ -61,8 +61,8 @@ class Broker:
 
     def stop(self):
         self.process.kill()  # a polite signal is lost if it comes just when mosquitto says that it is running
-        self.process.wait(WAIT_S)
-        self.drain.join(WAIT_S)
+        self.process.wait(PATIENT_S)
+        self.drain.join(PATIENT_S)
         self.process.stderr.close()
 
 
@@ -87,7 +87,7 @@ class Machine:
         self.client.on_connect = lambda client, *_: client.subscribe([("m/set/#", 1), ("m/ask", 1), ("m/trigger", 1)])
         self.client.connect("127.0.0.1", self.port)
         self.client.loop_start()
-        assert ready.wait(WAIT_S)
+        assert ready.wait(PATIENT_S)
         for name, value in self.values.items():
             self.tell(f"m/actual/{name}", value, retain=True)
         self.tell("m/status", "online", retain=True)
@@ -104,7 +104,7 @@ class Machine:
 
     def tell(self, topic, message, retain=False):
         text = message if isinstance(message, str | bytes) else json.dumps(message)
-        self.client.publish(topic, text, 1, retain).wait_for_publish(WAIT_S)
+        self.client.publish(topic, text, 1, retain).wait_for_publish(PATIENT_S)
 
     def _hear(self, client, _, message):
         text = message.payload.decode()
@@ -137,4 +137,6 @@ class Machine:
 
 def until_heard(adapter, topic, payload, since):
     """Wait until a message has reached the adapter: the broker's confirmation to its sender is no proof of that."""
-    adapter._link.wait_for(lambda m: (m.topic, m.payload) == (topic, payload) or None, since, Deadline(WAIT_S), topic)
+    adapter._link.wait_for(
+        lambda m: (m.topic, m.payload) == (topic, payload) or None, since, Deadline(PATIENT_S), topic
+    )

@@ -7,7 +7,8 @@ import pytest
 
 from adapters.mqtt import MqttAdapter
 from adapters.mqtt_topics import MqttSettings, ResultWords
-from tests.adapters.mqtt.machine import COLOUR, GOOD, HEAT, OTHER, ROOT, SPEED, TALK, VALUES, WAIT_S, Machine
+from tests.adapters.mqtt.machine import COLOUR, GOOD, HEAT, OTHER, ROOT, SPEED, TALK, VALUES, Machine
+from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.config import load_config
 from tuner.config.parameters import parameter_info
@@ -59,14 +60,14 @@ def test_the_sample_configuration_fits_its_own_parameters():
 
 def test_a_setting_in_json_has_the_machines_names_and_an_id(opened, machine):
     adapter = opened(**TALK, names={"heat": "T1"})
-    adapter.apply(GOOD, WAIT_S)
+    adapter.apply(GOOD, PATIENT_S)
     (_, first), *_ = machine.received
     assert json.loads(first).keys() == {"speed", "T1", "id"}
-    assert adapter.read_back(WAIT_S) == GOOD
+    assert adapter.read_back(PATIENT_S) == GOOD
 
 
 def test_single_values_have_their_own_topics(opened, machine):
-    opened(**VALUES).apply(GOOD, WAIT_S)
+    opened(**VALUES).apply(GOOD, PATIENT_S)
     assert machine.received == [("m/set/speed", "120"), ("m/set/heat", "180.0")]
 
 
@@ -76,7 +77,7 @@ def test_a_refused_setting_says_why(opened, machine):
         ("m/accepted", {"id": json.loads(text)["id"], "refused": "too hot"}),
     ]
     with pytest.raises(RefusedError, match="the machine refuses the setting: too hot"):
-        opened(**TALK).apply(GOOD, WAIT_S)
+        opened(**TALK).apply(GOOD, PATIENT_S)
 
 
 def test_a_machine_that_keeps_another_value_has_not_taken_the_setting(opened, machine):
@@ -100,7 +101,7 @@ def test_a_machine_that_keeps_another_value_has_not_taken_the_setting(opened, ma
 def test_values_that_are_none_are_a_fault_of_the_link(opened, machine, told, complaint):
     machine.special["m/ask"] = lambda _: [("m/actual", told)]
     with pytest.raises(LinkError, match=complaint):
-        opened(**TALK).read_back(WAIT_S)
+        opened(**TALK).read_back(PATIENT_S)
 
 
 @pytest.mark.parametrize("told", ["nan", "warm", ""])
@@ -108,7 +109,7 @@ def test_a_single_value_that_is_none_is_a_fault_of_the_link(opened, machine, tol
     adapter = opened(**VALUES)
     machine.special["m/set/heat"] = lambda _: [("m/actual/heat", told)]
     with pytest.raises(LinkError, match="the machine says heat is"):
-        adapter.apply(GOOD, WAIT_S)
+        adapter.apply(GOOD, PATIENT_S)
 
 
 def test_a_retained_value_is_no_answer_to_a_question(opened, machine):
@@ -123,12 +124,12 @@ def test_an_answer_to_another_question_is_not_taken(opened, machine):
         ("m/actual", {"id": "another question", **OTHER}),
         ("m/actual", {**json.loads(text), **GOOD}),
     ]
-    assert opened(**TALK).read_back(WAIT_S) == GOOD
+    assert opened(**TALK).read_back(PATIENT_S) == GOOD
 
 
 def test_a_stale_retained_result_is_not_the_new_part(opened, machine):
     machine.tell("m/result", {"tag": "old", "valid": False, "reason": "old"}, retain=True)
-    assert opened(**TALK).run_trial("new", WAIT_S).valid
+    assert opened(**TALK).run_trial("new", PATIENT_S).valid
 
 
 def test_a_late_result_of_an_earlier_part_is_not_the_new_part(opened, machine):
@@ -136,13 +137,13 @@ def test_a_late_result_of_an_earlier_part_is_not_the_new_part(opened, machine):
         ("m/result", {"tag": "a", "valid": False, "reason": "late"}),
         ("m/result", {"tag": "b", "valid": True, "photo": "http://camera/b.jpg"}),
     ]
-    outcome = opened(**TALK).run_trial("b", WAIT_S)
+    outcome = opened(**TALK).run_trial("b", PATIENT_S)
     assert (outcome.valid, outcome.photo) == (True, "http://camera/b.jpg")
 
 
 def test_a_retained_result_of_the_same_tag_is_that_part_and_it_is_not_made_again(opened, machine):
-    first = opened(**TALK).run_trial("a", WAIT_S)
-    assert opened(**TALK).run_trial("a", WAIT_S) == first
+    first = opened(**TALK).run_trial("a", PATIENT_S)
+    assert opened(**TALK).run_trial("a", PATIENT_S) == first
     assert [topic for topic, _ in machine.received].count("m/trigger") == 1
 
 
@@ -160,12 +161,12 @@ def test_a_retained_result_of_the_same_tag_is_that_part_and_it_is_not_made_again
 def test_a_result_that_is_none_is_a_fault_of_the_link(opened, machine, told, complaint):
     machine.special["m/trigger"] = lambda _: [("m/result", told)]
     with pytest.raises(LinkError, match=complaint):
-        opened(**TALK).run_trial("a", WAIT_S)
+        opened(**TALK).run_trial("a", PATIENT_S)
 
 
 def test_nonsense_that_lies_on_the_result_topic_does_not_hinder_a_trial(opened, machine):
     machine.tell("m/result", "nonsense", retain=True)
-    assert opened(**TALK, status="m/status").run_trial("a", WAIT_S).valid
+    assert opened(**TALK, status="m/status").run_trial("a", PATIENT_S).valid
 
 
 def test_results_can_be_single_words_with_what_was_told_on_the_way(opened, machine):
@@ -174,19 +175,19 @@ def test_results_can_be_single_words_with_what_was_told_on_the_way(opened, machi
     words = ResultWords(valid=("GOOD",), non_valid=("BAD",), reason="m/reason", measurements={"weight_g": "m/weight"})
     adapter = opened(**TALK, result_words=words, trigger_text="part {tag}!")
     machine.special["m/trigger"] = lambda _: [("m/weight", "12.5"), ("m/result", "GOOD")]
-    outcome = adapter.run_trial("a", WAIT_S)
+    outcome = adapter.run_trial("a", PATIENT_S)
     assert (outcome.valid, outcome.measurements) == (True, {"weight_g": 12.5})
     assert machine.received == [("m/trigger", "part a!")]
     machine.special["m/trigger"] = lambda _: [("m/result", "BAD")]
-    assert adapter.run_trial("b", WAIT_S).reason == "the machine gave no reason"
+    assert adapter.run_trial("b", PATIENT_S).reason == "the machine gave no reason"
     machine.special["m/trigger"] = lambda _: [("m/reason", "short shot"), ("m/result", "BAD")]
-    assert adapter.run_trial("c", WAIT_S).reason == "short shot"
+    assert adapter.run_trial("c", PATIENT_S).reason == "short shot"
     machine.special["m/trigger"] = lambda _: [("m/result", "UGLY")]
     with pytest.raises(LinkError, match="'UGLY', which is neither valid nor non-valid"):
-        adapter.run_trial("d", WAIT_S)
+        adapter.run_trial("d", PATIENT_S)
     machine.special["m/trigger"] = lambda _: [("m/weight", "nan"), ("m/result", "GOOD")]
     with pytest.raises(LinkError, match="weight_g is"):
-        adapter.run_trial("e", WAIT_S)
+        adapter.run_trial("e", PATIENT_S)
     machine.special["m/trigger"] = lambda _: []
     with pytest.raises(DeadlineError, match="no result for f within"):
         adapter.run_trial("f", 0.3)

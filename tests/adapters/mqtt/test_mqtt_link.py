@@ -20,23 +20,24 @@ from pydantic import ValidationError
 
 from adapters.mqtt import MqttAdapter
 from adapters.mqtt_topics import Interlock, MqttSettings
-from tests.adapters.mqtt.machine import GOOD, HEAT, PROGRAMS, SPEED, TALK, VALUES, WAIT_S, Broker, until_heard
+from tests.adapters.mqtt.machine import GOOD, HEAT, PROGRAMS, SPEED, TALK, VALUES, Broker, until_heard
+from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, DeadlineError, LinkError, Outcome, RefusedError
 
 
 def test_a_machine_whose_last_will_speaks_is_not_there(opened, machine):
     adapter = opened(**TALK, status="m/status")
-    assert adapter.health(WAIT_S).ok
+    assert adapter.health(PATIENT_S).ok
     machine.special["m/trigger"] = lambda _: [("m/status", "offline", True)]
     with pytest.raises(LinkError, match="the machine is not there: m/status says 'offline'"):
-        adapter.run_trial("a", WAIT_S)
+        adapter.run_trial("a", PATIENT_S)
     for call in (adapter.health, adapter.read_back):
         with pytest.raises(LinkError, match="the machine is not there"):
-            call(WAIT_S)
+            call(PATIENT_S)
     since = adapter._link.mark()
     machine.tell("m/status", "online", retain=True)
     until_heard(adapter, "m/status", b"online", since)
-    assert adapter.health(WAIT_S).ok
+    assert adapter.health(PATIENT_S).ok
 
 
 def test_a_machine_that_was_never_there_is_told(opened):
@@ -47,17 +48,17 @@ def test_a_machine_that_was_never_there_is_told(opened):
 def test_an_alarm_ends_a_trial_and_is_bad_health_until_it_is_over(opened, machine):
     adapter = opened(**TALK, alarm="m/alarm", status="m/status")
     machine.special["m/trigger"] = lambda _: [("m/alarm", "overpressure", True)]
-    assert adapter.run_trial("a", WAIT_S) == Outcome(valid=False, reason="alarm: overpressure")
+    assert adapter.run_trial("a", PATIENT_S) == Outcome(valid=False, reason="alarm: overpressure")
     for later in (adapter, opened(**TALK, alarm="m/alarm", status="m/status")):
-        health = later.health(WAIT_S)
+        health = later.health(PATIENT_S)
         assert (health.ok, health.text) == (False, "the machine has an alarm: overpressure")
     machine.special = {"m/ask": lambda text: [("m/alarm", "off"), ("m/actual", {**json.loads(text), **GOOD})]}
     with pytest.raises(RefusedError):
-        adapter.apply(GOOD, WAIT_S)
+        adapter.apply(GOOD, PATIENT_S)
     since = adapter._link.mark()
     machine.tell("m/alarm", "", retain=True)
     until_heard(adapter, "m/alarm", b"", since)
-    assert adapter.health(WAIT_S).ok
+    assert adapter.health(PATIENT_S).ok
 
 
 def test_interlocks_hold_if_the_machine_says_so_and_only_then(opened, machine):
@@ -65,7 +66,7 @@ def test_interlocks_hold_if_the_machine_says_so_and_only_then(opened, machine):
     machine.tell("m/air", "0", retain=True)
     locks = {"guard": Interlock(topic="m/guard", holds="closed"), "air": Interlock(topic="m/air")}
     adapter = opened(**TALK, status="m/status", interlocks={**locks, "oil": Interlock(topic="m/oil")})
-    assert adapter.health(WAIT_S).interlocks == {"guard": True, "air": False, "oil": False}
+    assert adapter.health(PATIENT_S).interlocks == {"guard": True, "air": False, "oil": False}
 
 
 def test_our_presence_is_known_to_the_machine_and_ends_with_us(opened, machine):
@@ -82,7 +83,7 @@ def test_our_presence_is_known_to_the_machine_and_ends_with_us(opened, machine):
     adapter = opened(**TALK, presence="tuner/status")
     adapter.close()
     with changed:
-        assert changed.wait_for(lambda: len(heard) >= 2, WAIT_S)
+        assert changed.wait_for(lambda: len(heard) >= 2, PATIENT_S)
     assert heard[-2:] == ["online", "offline"]
 
 
@@ -95,8 +96,8 @@ def test_a_broker_that_hangs_is_given_up_at_the_deadline_and_leaves_nothing_open
     with pytest.raises(LinkError, match=r"127.0.0.1:\d+ did not answer within 0.3 s"):
         adapter.open(0.3)
     broker.process.send_signal(signal.SIGCONT)
-    adapter.open(WAIT_S)
-    assert adapter.health(WAIT_S).ok
+    adapter.open(PATIENT_S)
+    assert adapter.health(PATIENT_S).ok
 
 
 def test_a_connection_that_is_cut_while_we_wait_is_told_at_once(opened, machine, broker):
@@ -111,7 +112,7 @@ def test_a_broker_that_is_not_there_is_told(tmp_path):
         port = free.getsockname()[1]
     adapter = MqttAdapter(MqttSettings(host="127.0.0.1", port=port, **TALK), [SPEED])
     with pytest.raises(LinkError, match=rf"127.0.0.1:{port} cannot be reached"):
-        adapter.open(WAIT_S)
+        adapter.open(PATIENT_S)
     adapter.close()
 
 
@@ -122,7 +123,7 @@ def guarded(tmp_path):
     program = shutil.which("mosquitto_passwd", path=PROGRAMS)
     if program is None:
         pytest.skip("needs the broker mosquitto (Debian: apt-get install mosquitto)")
-    subprocess.run([program, "-b", "-c", str(passwords), "tuner", "s3cret"], check=True, timeout=60)
+    subprocess.run([program, "-b", "-c", str(passwords), "tuner", "s3cret"], check=True, timeout=PATIENT_S)
     broker = Broker(tmp_path, "allow_anonymous false", f"password_file {passwords}")
     yield MqttSettings(host="127.0.0.1", port=broker.port, user="tuner", **TALK)
     broker.stop()
@@ -136,7 +137,7 @@ def test_the_password_comes_from_a_file_or_the_environment(guarded, tmp_path, mo
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     for how in ({"password_file": Path("${CREDENTIALS_DIRECTORY}/secret")}, {"password_variable": "MQTT_PASSWORD"}):
         adapter = MqttAdapter(guarded.model_copy(update=how), [SPEED])
-        adapter.open(WAIT_S)
+        adapter.open(PATIENT_S)
         adapter.close()
 
 
@@ -144,7 +145,7 @@ def test_a_wrong_password_is_refused_for_good(guarded, monkeypatch):
     monkeypatch.setenv("MQTT_PASSWORD", "guess")
     adapter = MqttAdapter(guarded.model_copy(update={"password_variable": "MQTT_PASSWORD"}), [SPEED])
     with pytest.raises(RefusedError, match="does not let us in") as caught:
-        adapter.open(WAIT_S)
+        adapter.open(PATIENT_S)
     assert "guess" not in str(caught.value)
     adapter.close()
 
@@ -152,13 +153,13 @@ def test_a_wrong_password_is_refused_for_good(guarded, monkeypatch):
 def test_a_password_that_cannot_be_had_or_is_open_to_all_is_told(guarded, tmp_path):
     secret = tmp_path / "secret"
     with pytest.raises(AdapterError, match="cannot be read"):
-        MqttAdapter(guarded.model_copy(update={"password_file": secret}), [SPEED]).open(WAIT_S)
+        MqttAdapter(guarded.model_copy(update={"password_file": secret}), [SPEED]).open(PATIENT_S)
     secret.write_text("s3cret")
     secret.chmod(0o644)
     with pytest.raises(AdapterError, match="can be read by others"):
-        MqttAdapter(guarded.model_copy(update={"password_file": secret}), [SPEED]).open(WAIT_S)
+        MqttAdapter(guarded.model_copy(update={"password_file": secret}), [SPEED]).open(PATIENT_S)
     with pytest.raises(AdapterError, match="no variable NO_SUCH_VARIABLE"):
-        MqttAdapter(guarded.model_copy(update={"password_variable": "NO_SUCH_VARIABLE"}), [SPEED]).open(WAIT_S)
+        MqttAdapter(guarded.model_copy(update={"password_variable": "NO_SUCH_VARIABLE"}), [SPEED]).open(PATIENT_S)
 
 
 @pytest.fixture
@@ -190,18 +191,18 @@ def test_with_tls_the_brokers_certificate_is_checked(tmp_path, certificate):
     try:
         trusting = MqttSettings(host="127.0.0.1", port=broker.port, tls={"ca_file": pem}, **TALK)
         adapter = MqttAdapter(trusting, [SPEED])
-        adapter.open(WAIT_S)
+        adapter.open(PATIENT_S)
         adapter.close()
         stranger = MqttAdapter(MqttSettings(host="127.0.0.1", port=broker.port, tls={}, **TALK), [SPEED])
         with pytest.raises(LinkError, match="certificate"):
-            stranger.open(WAIT_S)
+            stranger.open(PATIENT_S)
         stranger.close()
         gc.collect()  # so that the warning above comes here and not in another test
     finally:
         broker.stop()
     missing = MqttSettings(host="127.0.0.1", port=1, tls={"ca_file": tmp_path / "none.pem"}, **TALK)
     with pytest.raises(AdapterError, match="a certificate or key cannot be read"):
-        MqttAdapter(missing, [SPEED]).open(WAIT_S)
+        MqttAdapter(missing, [SPEED]).open(PATIENT_S)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,29 @@
+"""What counts as a controller's silence: not what this process itself came late."""
+
+import itertools
+
+import pytest
+
+from adapters.line_desk import Desk
+from tuner.adapter import LinkError
+
+
+def desk_whose_looks_take(looks_s):
+    """A desk on a clock of which the test says how much passes in each wait, and how often it has waited."""
+    waits = []
+    looks = iter(looks_s)
+    desk = Desk(5.0, wake=lambda: None, clock=lambda: sum(waits))
+    desk._changed.wait = lambda _: waits.append(next(looks))
+    return desk, waits
+
+
+def test_a_controller_is_not_silent_because_this_process_came_late():
+    desk, waits = desk_whose_looks_take([0.25, 1000.0, 0.25])
+    desk._wait(lambda: len(waits) == 3, 1e6, "did not finish", 5.0)
+
+
+def test_a_controller_that_says_nothing_in_time_is_silent_however_late_this_process_was():
+    desk, waits = desk_whose_looks_take([1000.0, *itertools.repeat(0.25, 100)])
+    with pytest.raises(LinkError, match="has not been heard yet"):
+        desk._wait(lambda: False, 1e6, "did not finish", 5.0)
+    assert len(waits) == 20  # 5 s in looks of 0.25 s, of which the first took too long

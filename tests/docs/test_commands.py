@@ -1,0 +1,176 @@
+"""Every command in the documents runs, with the exit code that the text promises, or says in a table why it cannot."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from tests.docs import table
+from tests.docs.documents import CONFIGS, PAGES, ROOT, check, commands, python_blocks
+from tests.docs.session import Session
+
+EVERYWHERE = [*PAGES, *CONFIGS]
+ALL = [command for page in EVERYWHERE for command in commands(page)]
+WITH_COMMANDS = [page for page in EVERYWHERE if commands(page)]
+GROUPS = ("adapters", "bench", "campaign", "journal", "keys")
+TABLES = {"NOT_RUN": table.NOT_RUN, "SLOW": table.SLOW, "CODES": table.CODES, "BROKEN": table.BROKEN}
+
+
+def whole(command) -> bool:
+    """Whether it can be run as it is; prose may only name a command."""
+    if command.words[0] != "tuner":
+        return True
+    lacking = check(command.words)
+    assert command.prose or not lacking, f"{command} lacks {lacking}"
+    return not lacking
+
+
+def kind(command) -> str:
+    """Which command it is, whatever its options and arguments."""
+    return " ".join(command.words[: 3 if command.words[1] in GROUPS else 2])
+
+
+def is_run(command) -> bool:
+    listed = table.found(table.NOT_RUN, command.text) or table.found(table.BROKEN, command.text)
+    return not listed and whole(command)
+
+
+def to_run(page, *, all_of_them):
+    """What a page lets its reader run; without the long ones, and without what prose repeats of a block."""
+    chosen = [command for command in commands(page) if is_run(command)]
+    if all_of_them:
+        return chosen
+    done = {kind(command) for command in ALL if not command.prose and is_run(command)}
+    quick = []
+    for command in chosen:
+        if table.found(table.SLOW, command.text) or (command.prose and kind(command) in done):
+            continue
+        quick.append(command)
+        done.add(kind(command))
+    return quick
+
+
+def run_all(page, chosen):
+    if not chosen:
+        return
+    session = Session(page)
+    try:
+        for command in chosen:
+            promised = table.found(table.CODES, command.text) or 0
+            code = session.run(command)
+            assert code == promised, f"{command}\nends with {code} instead of {promised}; it printed\n{session.said()}"
+    finally:
+        session.close()
+
+
+def test_commands_are_found_in_blocks_in_prose_and_in_configurations():
+    texts = {command.text for command in ALL}
+    assert {"make demo", "tuner bench speed", "tuner check-config configs/line.toml", "tuner ask"} <= texts
+    assert len(ALL) > 100
+
+
+@pytest.mark.parametrize("command", [one for one in ALL if one.words[0] == "tuner"], ids=str)
+def test_a_command_and_all_its_options_exist(command):
+    check(command.words)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_the_commands_of_a_page_run_in_their_order(page):
+    run_all(page, to_run(page, all_of_them=False))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_all_the_commands_of_a_page_run_with_the_long_ones_and_those_in_prose(page):
+    chosen = to_run(page, all_of_them=True)
+    run_all(page, chosen if chosen != to_run(page, all_of_them=False) else [])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what the documents promise and does not hold today")
+@pytest.mark.parametrize("command", [one for one in ALL if table.found(table.BROKEN, one.text)], ids=str)
+def test_what_does_not_hold_today(command):
+    run_all(command.page, [command])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_entry_of_the_table_is_without_a_command(name):
+    unused = [pattern for pattern in TABLES[name] if not any(re.fullmatch(pattern, command.text) for command in ALL)]
+    assert unused == []
+
+
+@pytest.mark.parametrize("command", [one for one in ALL if one.words[0] == "make"], ids=str)
+def test_a_target_of_make_exists(command):
+    planned = subprocess.run(
+        [shutil.which("make"), "-n", *command.words[1:]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert planned.returncode == 0, planned.stderr
+    assert planned.stdout
+
+
+@pytest.mark.parametrize("command", [one for one in ALL if one.words[0] == "pip"], ids=str)
+def test_an_extra_that_is_to_be_installed_exists(command):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    name, extra = re.fullmatch(r"(.*)\[(.*)\]", re.search(r"\"(.*)\"", command.text)[1]).groups()
+    assert name in (".", project["name"])
+    assert extra in project["optional-dependencies"]
+
+
+@pytest.mark.parametrize("command", [one for one in ALL if one.words[0] == "pytest"], ids=str)
+def test_the_tests_that_are_named_exist(command):
+    place, word = ROOT / command.words[1], command.words[3] if "-k" in command.words else ""
+    files = [place] if place.is_file() else list(place.rglob("test_*.py"))
+    assert any(word in path.stem or re.search(rf"def test_\w*{word}", path.read_text()) for path in files)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)])
+def test_the_examples_in_python_are_python(page):
+    for example in python_blocks(page):
+        ast.parse(example)
+
+
+def judged(example):
+    """Run the README's example with a judge who prefers low pressure and makes no part at a high one."""
+    answers = """
+import builtins, re, tuner
+asked, told = [], {}
+ask = tuner.Optimizer.ask
+def remember(self, *args, **options):
+    proposal = ask(self, *args, **options)
+    told[proposal.trial_id] = proposal.setting["pressure"]
+    asked.append(proposal.trial_id)
+    return proposal
+tuner.Optimizer.ask = remember
+def answer(question):
+    if "was a part made" in question:
+        return "y" if told[asked[-1]] < 75 else "n"
+    champion = int(re.search(r"part (\\d+)", question)[1])
+    gap = told[asked[-1]] - told[champion]
+    return "=" if abs(gap) < 0.5 else "y" if gap < 0 else "n"
+builtins.input = answer
+"""
+    return subprocess.run([sys.executable, "-c", answers + example], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_the_readmes_example_in_python_finds_what_its_judge_likes():
+    (example,) = python_blocks("README.md")
+    done = judged(example)
+    assert done.returncode == 0, done.stderr
+    recommended = done.stdout.splitlines()[-1]
+    assert recommended.startswith("recommended: {")
+    assert ast.literal_eval(recommended.removeprefix("recommended: "))["pressure"] < 30.0
+
+
+def test_the_readmes_example_in_python_runs():
+    (example,) = python_blocks("README.md")
+    done = judged(example.replace("for _ in range(30)", "for _ in range(6)"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("recommended: {")
