@@ -83,16 +83,20 @@ def allowed(mode: Mode) -> list[str]:
     return [VERBS[order] for (have, order) in MOVES if have is mode]
 
 
-def illegal(name: str, mode: Mode, command: Order) -> tuple[str, str] | None:
-    """Why a command may not be given in a mode, as a code and a sentence that says what can be done; or None."""
+def illegal(name: str, mode: Mode, command: Order) -> str | None:
+    """Why a command may not be given in a mode, as a sentence that says what can be done; or None."""
     kind = type(command)
     if mode in LEGAL[kind]:
         return None
     possible = f"it can be {listed(allowed(mode))}"
     if kind in VERBS:
-        return "illegal_state", f"the campaign {name} is {mode} and cannot be {VERBS[kind]}; {possible}"
+        return f"the campaign {name} is {mode} and cannot be {VERBS[kind]}; {possible}"
     if kind not in _CANNOT:
-        return "stale", f"the campaign {name} is {mode} by now"
+        return f"the campaign {name} is {mode} by now"
     first = [verb for order, verb in _LEADS_ON.items() if MOVES.get((mode, order)) in LEGAL[kind]]
-    advice = f"{first[0]} it first" if first else possible
-    return "illegal_state", f"the campaign {name} is {mode}: {_CANNOT[kind]} now; {advice}"
+    return f"the campaign {name} is {mode}: {_CANNOT[kind]} now; {f'{first[0]} it first' if first else possible}"
+
+
+def of_people(command: Order) -> bool:
+    """Whether people may give a command at the wrong time; the daemon's own parts are only late with it."""
+    return type(command) in VERBS or type(command) in _CANNOT
