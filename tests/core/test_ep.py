@@ -127,3 +127,25 @@ def test_the_damped_iteration_reaches_the_same_fixed_point(monkeypatch):
     monkeypatch.setattr("tuner.core.ep.ITERATIONS", 1)
     slow = expectation_propagation(model.covariance, model.lower, model.upper)
     assert slow.log_evidence == pytest.approx(quick, abs=1e-5)
+
+
+@pytest.mark.parametrize("variance", [30.0, 1e8])
+@pytest.mark.parametrize("flips", [0.0, 0.1])
+def test_leaving_out_what_is_small_beside_the_noise_changes_neither_evidence_nor_gradient(variance, flips):
+    model = rows_of(300, variance, flips=flips)
+    box = model.covariance, model.lower, model.upper
+    exact, quick = expectation_propagation(*box), expectation_propagation(*box, least=1e-4)
+    assert quick.half is not None
+    assert len(quick.half) < 150
+    assert quick.log_evidence == pytest.approx(exact.log_evidence, abs=1e-3)
+    assert quick.row_mean == pytest.approx(exact.row_mean, rel=1e-2, abs=1e-2)
+    # along a change of the variance, as a fit asks
+    gradients = [0.5 * (found.weights() * model.covariance).sum() for found in (exact, quick)]
+    assert gradients[1] == pytest.approx(gradients[0], rel=1e-3, abs=1e-3)
+
+
+def test_rows_of_full_rank_are_not_approximated():
+    points = np.random.default_rng(0).random((120, 6))
+    model = SkewGP(Observations(points, duels=[(i, i + 1) for i in range(119)]), 0.3, 100.0)
+    box = model.covariance, model.lower, model.upper
+    assert expectation_propagation(*box, least=1e-3).half is None

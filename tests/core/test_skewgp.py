@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,7 +8,10 @@ from scipy.stats import norm
 
 from tests.core.reference import champion_duels, importance
 from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, bouncing, fit
+from tuner.core.ep import Sites
 from tuner.core.observations import DUEL, LABEL, TIE
+from tuner.core.surface import mean_surface
+from tuner.core.tilting import sample_box_tilting
 
 CASES = {
     "duels": {"duels": [(0, 1), (0, 2), (3, 0), (3, 4), (1, 4)]},
@@ -308,3 +313,36 @@ def test_contradictions_under_a_huge_variance_do_not_hold_the_chain_at_its_start
     singles = np.array([model.draw(1, np.random.default_rng(seed))[0] for seed in range(100)])
     expected, spread = model.truncated.mean(axis=0), model.truncated.std(axis=0)
     assert (np.abs(singles.mean(axis=0) - expected) < 0.5 * spread).all()
+
+
+def test_few_points_and_many_have_the_same_mixtures():
+    points, duels = champion_duels(np.random.default_rng(0), 30, 2)
+    model = SkewGP(Observations(points, duels=duels), 0.3, 1e6, draws=200)
+    queries = np.random.default_rng(1).random((60, 2))
+    few = np.concatenate([model.at(queries[i : i + 10]).means for i in range(0, 60, 10)])
+    assert few == pytest.approx(model.at(queries).means, rel=1e-6, abs=1e-6 * np.abs(few).max())
+    assert mean_surface(model).mean(queries) == pytest.approx(model.mean(queries), rel=1e-6, abs=1e-4)
+
+
+@pytest.mark.parametrize("known", ["exact sites", "sites of other lengthscales", "sites of fewer rows", "none"])
+def test_near_convergence_draws_are_the_same_whoever_rounds_them(known):
+    rng = np.random.default_rng(3)
+    points = 0.4 + rng.standard_normal((13, 1)) * 0.3 * 10.0 ** -np.linspace(0, 3, 13)[:, None]
+    order = np.argsort(np.abs(points[:, 0] - 0.4))[::-1]
+    duels = [(int(b), int(a)) for a, b in pairwise(order)]
+    data = Observations(points, duels=duels)
+    sites = SkewGP(data, 0.6 if known == "sites of other lengthscales" else 0.3, 1e8).evidence.sites
+    if known == "sites of fewer rows":
+        sites = Sites(sites.tau[:-3], sites.nu[:-3])
+    model = SkewGP(data, 0.3, 1e8, draws=20_000, sites=None if known == "none" else sites)
+    gamma = model.covariance + np.eye(data.m)
+    expected = sample_box_tilting(gamma, model.lower, model.upper, 20_000, np.random.default_rng(2))
+    error = 4.5 * expected.std(axis=0) * np.sqrt(1 / 8_000 + 1 / 20_000)
+    assert (np.abs(model.truncated.mean(axis=0) - expected.mean(axis=0)) < error).all()
+    assert model.truncated.std(axis=0) == pytest.approx(expected.std(axis=0), rel=0.06)
+
+
+def test_thinned_rounded_draws_are_as_many_as_asked_for():
+    points = [[0.2], [0.21]]
+    data = Observations(points, duels=[(0, 1), (1, 0)] * 10)
+    assert SkewGP(data, 0.3, 1e11, draws=50, thin=3).truncated.shape == (50, 20)

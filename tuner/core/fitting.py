@@ -27,7 +27,7 @@ EvidenceName = Literal["ep", "laplace", "conditioning", "blocks"]
 Validity = Literal["shared", "separate"]
 
 FIT_TOLERANCE = 1e-3
-FIT_LEAST = 1e-3
+FIT_LEAST = 1e-4
 SUBSET = 120
 IMPOSSIBLE = 1e10
 
