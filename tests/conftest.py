@@ -1,6 +1,7 @@
-"""Rules for all tests: hypothesis profiles, and no skipped test where CI is set."""
+"""Rules for all tests: hypothesis profiles, Ctrl-C as at a terminal, and no skipped test where CI is set."""
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -11,6 +12,12 @@ settings.register_profile("dev", max_examples=50, deadline=None, suppress_health
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, derandomize=True)
 IN_CI = bool(os.environ.get("CI"))
 settings.load_profile("ci" if IN_CI else "dev")
+
+
+def pytest_configure() -> None:
+    """In the background of a shell Ctrl-C is ignored, and programs that tests start would ignore it too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
