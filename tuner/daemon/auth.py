@@ -1,5 +1,6 @@
 """Who a client is and what it may do: by the key of its connection, for every single request."""
 
+import logging
 from typing import Any
 
 import zmq
@@ -14,6 +15,8 @@ from tuner.wire.ops import OPS, Op
 DOMAIN = "tuner"
 LOCAL = "local"
 RESERVED = "tuner"  # who the daemon's own words are by
+
+log = logging.getLogger(__name__)
 
 
 class Doorman:
@@ -46,7 +49,11 @@ class Doorman:
         """Whether a key may connect; called by pyzmq's authenticator."""
         if self._keys is None:
             return False
-        self._keys.reload_if_changed()
+        try:
+            self._keys.reload_if_changed()
+        except Exception:  # pyzmq's loop would end, and nobody could connect any more
+            log.exception("the keys cannot be read")
+            return False
         return self._keys.role_of(key) is not None
 
     def secure(self, socket: zmq.Socket[Any]) -> None:

@@ -167,6 +167,6 @@ def change_lot(campaign: str, lot: str) -> Call[m.EventsAfter]:
     return Call("lot.change", m.EventsAfter, make(c.ChangeLot, {"lot": lot}), campaign)
 
 
-def stop_daemon() -> Call[m.Nothing]:
+def stop_daemon() -> Call[m.Accepted]:
     """Bring every machine home and end the daemon."""
-    return Call("daemon.stop", m.Nothing, m.Nothing())
+    return Call("daemon.stop", m.Accepted, m.Nothing())
