@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,21 +64,27 @@ def schemas(value):
             yield from schemas(entry)
 
 
+DOCUMENT = document()
+
+
+@cache
+def validator(name):
+    """Of the schema of this name."""
+    return Draft202012Validator({"$ref": f"{DOCUMENT['$id']}#/$defs/{name}", "$defs": {"all": DOCUMENT}})
+
+
 def table():
-    return document()["$defs"]["protocol"]["const"]
+    return DOCUMENT["$defs"]["protocol"]["const"]
 
 
 def check(name, value):
     """Validate with the schema of this name."""
-    made = document()
-    errors = list(
-        Draft202012Validator({"$ref": f"{made['$id']}#/$defs/{name}", "$defs": {"all": made}}).iter_errors(value)
-    )
+    errors = list(validator(name).iter_errors(value))
     assert errors == [], f"{name}: {errors[0].message} at {errors[0].json_path}"
 
 
 def test_the_document_is_a_schema_with_standard_keywords_only_and_complete_in_itself():
-    made = document()
+    made = DOCUMENT
     assert json.loads(json.dumps(made)) == made
     Draft202012Validator.check_schema(made)
     found = list(schemas(made))
@@ -98,7 +105,7 @@ def test_every_operation_and_event_has_its_schemas_by_name():
     assert {"judgment_given", "setting_sent", "campaign_created"} <= made["events"].keys()
     names = {*made["events"].values(), *made["messages"].values()}
     names |= {name for op in made["ops"].values() for name in (op["body"], op["answer"])}
-    assert names <= document()["$defs"].keys()
+    assert names <= DOCUMENT["$defs"].keys()
 
 
 @pytest.mark.parametrize("request_", GOOD)
@@ -173,13 +180,13 @@ def traffic():
 
 
 def test_everything_said_in_a_campaign_is_valid_as_its_kind_and_as_a_message(traffic):
-    validator = Draft202012Validator(document())
+    whole = Draft202012Validator(DOCUMENT)
     seen = {event["type"] for kind, event in traffic if kind == "EventMessage"}
     assert {"campaign_created", "proposal_made", "judgment_given", "outcome_told", "lot_changed"} <= seen
     for kind, message in traffic:
         check(kind, message)
         if kind in table()["messages"].values():
-            validator.validate(message)
+            whole.validate(message)
 
 
 def test_what_a_newer_daemon_says_is_valid_and_our_clients_take_it(traffic):
@@ -238,7 +245,7 @@ def test_ajv_in_strict_mode_takes_the_document_and_all_traffic(traffic, tmp_path
     if npm is None:
         pytest.skip("npm is not installed: Node's validator cannot be asked")
     (tmp_path / "check.mjs").write_text(AJV)
-    given = {"document": document(), "traffic": traffic, "good": GOOD, "bad": BAD}
+    given = {"document": DOCUMENT, "traffic": traffic, "good": GOOD, "bad": BAD}
     (tmp_path / "given.json").write_text(json.dumps(given))
     install = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(tmp_path), "ajv@8", "ajv-formats@3"]
     subprocess.run(install, check=True, timeout=100, capture_output=True, cwd=tmp_path)

@@ -160,7 +160,8 @@ class Sockets:
         except Refusal as refusal:
             content = frame.bytes
             unread = len(content) > BYTES_OF_ONE and refusal.code in ("busy", "denied")
-            self._reply(door, client, _refused(quick_id_of(content) if unread else id_of(content), refusal))
+            identity = (unread and quick_id_of(content)) or id_of(content)
+            self._reply(door, client, _refused(identity, refusal))
             self.busy += refusal.code == "busy"
             return
         except Exception:  # noqa: BLE001 - whoever sent it is told so

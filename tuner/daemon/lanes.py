@@ -51,7 +51,7 @@ class Pace:
     per_s: float
 
 
-NETWORK = Pace(600, 200)
+NETWORK = Pace(1000, 500)
 LOCAL = Pace(3000, 1000)  # all programs on the daemon's machine together
 URGENT = Pace(400, 200)
 URGENT_CONNECTION = Pace(20, 10)

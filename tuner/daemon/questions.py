@@ -15,6 +15,7 @@ from tuner.wire import messages as m
 
 COMPUTE_DEADLINE_S = 60.0
 MOST_ASKED = 4  # different questions that one key has begun and that are not answered yet
+MOST_OPEN = 12  # of all keys
 KEPT = 64  # answers
 
 _TASKS = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}
@@ -46,8 +47,8 @@ class Questions:
             return self._known[question]
         task = self._open.get(question)
         if task is None:
-            if self._asked[key] >= MOST_ASKED:
-                raise Refusal("busy", f"{MOST_ASKED} questions to the model are open; wait for their answers")
+            if self._asked[key] >= MOST_ASKED or len(self._open) >= MOST_OPEN:
+                raise Refusal("busy", "too many questions to the model are open; wait for their answers")
             self._asked[key] += 1
             task = self._open[question] = asyncio.create_task(self._compute_answer(question, state, key))
             task.add_done_callback(_seen)
