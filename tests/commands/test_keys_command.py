@@ -88,4 +88,5 @@ def test_the_list_tells_of_broken_files(tuner, state):
 def test_schema_prints_one_json_document(tuner):
     done = tuner("schema")
     assert done.exit_code == 0
-    assert json.loads(done.stdout)["ops"]["judgment.give"]["command"] is True
+    table = json.loads(done.stdout)["$defs"]["protocol"]["const"]
+    assert table["ops"]["judgment.give"]["command"] is True

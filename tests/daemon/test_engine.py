@@ -328,3 +328,89 @@ async def propose(engine: Engine, name: str, x: float) -> None:
         model=state.memory,
     )
     assert (await engine.post(name, command, ENGINEER)).status == "done"
+
+
+@pytest.mark.asyncio
+async def test_an_urgent_command_is_decided_before_all_that_waits_and_never_refused_as_busy(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "MOST_WAITING", 100)
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        await made.engine.post("press", c.Start())
+        asked = [
+            asyncio.create_task(
+                made.engine.post("press", c.ChangeLot(lot=f"L{n}"), ANNA, request=RequestKey(f"lot-{n:08}", "d"))
+            )
+            for n in range(150)
+        ]
+        await asyncio.sleep(0)
+        stopped = await made.engine.post("press", c.Stop(), ANNA, request=RequestKey("stop-0001", "d"))
+        assert stopped.status == "done"
+        results = await asyncio.gather(*asked)
+        assert [result.code for result in results].count("busy") == 50
+        kinds = [line.split()[2] for line in made.published]
+        assert kinds.index("campaign_stopped") < kinds.index("lot_changed")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("urgent", [c.Hold(), c.Stop(), c.Abort()])
+async def test_a_start_that_was_overtaken_by_a_stop_starts_nothing(tmp_path, urgent):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        began_s = asyncio.get_running_loop().time()
+        await made.engine.post("press", urgent, ANNA, request=RequestKey("urgent-01", "d"))
+        key = RequestKey("start-001", "d")
+        start = await made.engine.post("press", c.Start(), ANNA, request=key, arrived_s=began_s)
+        assert (start.status, start.code) == ("refused", "stale")
+        assert made.engine.states["press"].mode is not Mode.EXECUTE
+        again = await made.engine.post("press", c.Start(), ANNA, request=RequestKey("start-002", "d"))
+        assert again.code != "stale"
+
+
+@pytest.mark.asyncio
+async def test_an_error_of_our_own_in_one_command_or_event_leaves_the_others_done(tmp_path, monkeypatch):
+    async with desk(tmp_path) as made:
+        for name in ("press", "oven"):
+            await make(made.engine, name)
+        decide, seq = engines.decide, made.engine.seq
+
+        def broken(state, command, actor, now):
+            if isinstance(command, c.ChangeLot) and command.lot == "poison":
+                yield from decide(state, c.ChangeLot(lot="half"), actor, now)
+                raise ZeroDivisionError
+            yield from decide(state, command, actor, now)
+
+        monkeypatch.setattr(engines, "decide", broken)
+        monkeypatch.setattr(made.engine, "_publish", lambda *_: 1 / 0)
+        posts = [
+            made.engine.post(name, c.ChangeLot(lot=lot), ANNA, request=RequestKey(f"{name}-{lot}", "d"))
+            for name, lot in (("press", "L1"), ("press", "poison"), ("press", "L2"), ("oven", "L3"))
+        ]
+        results = await asyncio.gather(*posts)
+        assert [result.status for result in results] == ["done", "failed", "done", "done"]
+        assert results[1].code == "defect"
+        assert made.engine.seq == seq + 3
+        assert made.engine.states["press"] == await made.archive.call(lambda store: load_state(store, "press"))
+        assert made.engine.states["press"].lot == "L2"
+        assert made.engine._troubles.count == 4, "one command and three events"
+
+
+@pytest.mark.asyncio
+async def test_a_batch_that_cannot_be_stored_because_of_one_command_is_stored_without_it(tmp_path, monkeypatch):
+    async with desk(tmp_path) as made:
+        await make(made.engine, "press")
+        append = made.archive.append
+
+        async def picky(rows, replies):
+            if any("poison" in row.body for row in rows):
+                raise UnicodeEncodeError("utf-8", "poison", 0, 1, "surrogates not allowed")
+            return await append(rows, replies)
+
+        monkeypatch.setattr(made.archive, "append", picky)
+        results = await asyncio.gather(
+            *(
+                made.engine.post("press", c.ChangeLot(lot=lot), ANNA, request=RequestKey(f"lot-{lot}-0001", "d"))
+                for lot in ("L1", "poison", "L2")
+            )
+        )
+        assert [result.status for result in results] == ["done", "failed", "done"]
+        assert made.engine.states["press"] == await made.archive.call(lambda store: load_state(store, "press"))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tuner.daemon import lanes, questions
 from tuner.wire import endpoint
 from tuner.wire.messages import LARGEST_BYTES, EventMessage, Reply, Request
 from tuner.wire.ops import OPS
@@ -50,6 +51,20 @@ def test_the_numbers_are_those_of_the_code():
         f"a beat every {endpoint.BEAT_S:g} s",
         f"No message at all for {endpoint.SILENT_S:g} s",
         f"`ZMQ_RCVHWM` | {endpoint.HIGH_WATER}",
+    ):
+        assert words in DOCUMENT, words
+
+
+def test_the_limits_are_those_of_the_code():
+    for words in (
+        f"| requests at once, then a second | {lanes.NETWORK.at_once}, {lanes.NETWORK.per_s} | "
+        f"{lanes.LOCAL.at_once}, {lanes.LOCAL.per_s} |",
+        f"| {lanes.MOST_OPEN}, of them {lanes.CONNECTION_OPEN} a connection |",
+        f"| {lanes.ALWAYS_OPEN} a connection |",
+        f"| {questions.MOST_ASKED}, and {questions.MOST_OPEN} of all keys |",
+        f"more than {lanes.BYTES_OF_ONE} bytes",
+        f"({lanes.URGENT_OPEN} open, or {lanes.URGENT.per_s} a second, of one key; {lanes.URGENT_CONNECTION_OPEN}\n"
+        f"open, or {lanes.URGENT_CONNECTION.per_s} a second, on one connection)",
     ):
         assert words in DOCUMENT, words
 

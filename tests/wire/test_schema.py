@@ -1,42 +1,258 @@
-import json
+"""`tuner schema` against independent validators: what the daemon says is what it says, and requests are strict."""
 
-from tuner.wire.messages import Reply, Request
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import pytest
+import zmq
+from jsonschema import Draft202012Validator
+
+from tests.campaign.making import terms
+from tests.daemon.running import better, campaign_text, daemon, until
+from tuner.campaign.events import CampaignCreated
+from tuner.campaign.evolve import Recorded
+from tuner.daemon.views import event_message
+from tuner.wire import messages as m
+from tuner.wire.exchange import answer
+from tuner.wire.follow import Follower
 from tuner.wire.ops import OPS
 from tuner.wire.schema import document
 
+KEYWORDS = {
+    "$schema", "$id", "$ref", "$defs", "title", "description", "default", "type", "enum", "const", "properties",
+    "additionalProperties", "propertyNames", "required", "items", "prefixItems", "minItems", "maxItems", "anyOf",
+    "oneOf", "allOf", "if", "then", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern",
+    "minLength", "maxLength", "minProperties", "maxProperties", "uniqueItems",
+}  # fmt: skip
+REQUEST = {"v": 1, "id": "12345678", "op": "judgment.give", "campaign": "press", "body": {"duel": 1, "winner": 1}}
+GOOD = [
+    REQUEST,
+    {**REQUEST, "v": 1.0, "body": {"duel": 1.0, "winner": 2.0}},
+    {"id": "12345678", "op": "ping"},
+    {"id": "12345678", "op": "of-a-newer-daemon", "body": {"x": 1}},
+]
+BAD = [
+    {**REQUEST, "surprise": 1},
+    {**REQUEST, "body": {"duel": 1, "winner": 1, "surprise": 1}},
+    {**REQUEST, "body": {"duel": 1.5, "winner": 1}},
+    {**REQUEST, "body": {"duel": "1", "winner": 1}},
+    {key: value for key, value in REQUEST.items() if key != "body"},
+    {key: value for key, value in REQUEST.items() if key != "campaign"},
+    {**REQUEST, "id": "short"},
+    {"id": "12345678", "op": "ping", "body": {"x": 1}},
+]
 
-def references(value):
+
+def schemas(value):
+    """Every schema in a schema."""
     if isinstance(value, dict):
+        yield value
         for key, entry in value.items():
-            if key == "$ref":
-                yield entry
-            else:
-                yield from references(entry)
+            if key in ("properties", "$defs"):
+                for one in entry.values():
+                    yield from schemas(one)
+            elif key not in ("const", "default", "enum", "required"):
+                yield from schemas(entry)
     elif isinstance(value, list):
         for entry in value:
-            yield from references(entry)
+            yield from schemas(entry)
 
 
-def test_the_document_is_complete_in_itself():
-    made = document()
+DOCUMENT = document()
+
+
+@cache
+def validator(name):
+    """Of the schema of this name."""
+    return Draft202012Validator({"$ref": f"{DOCUMENT['$id']}#/$defs/{name}", "$defs": {"all": DOCUMENT}})
+
+
+def table():
+    return DOCUMENT["$defs"]["protocol"]["const"]
+
+
+def check(name, value):
+    """Validate with the schema of this name."""
+    errors = list(validator(name).iter_errors(value))
+    assert errors == [], f"{name}: {errors[0].message} at {errors[0].json_path}"
+
+
+def test_the_document_is_a_schema_with_standard_keywords_only_and_complete_in_itself():
+    made = DOCUMENT
     assert json.loads(json.dumps(made)) == made
-    found = set(references(made))
-    assert found
-    assert {reference.removeprefix("#/$defs/") for reference in found} <= made["$defs"].keys()
+    Draft202012Validator.check_schema(made)
+    found = list(schemas(made))
+    assert {key for one in found for key in one} <= KEYWORDS
+    references = {one["$ref"] for one in found if "$ref" in one}
+    assert references
+    assert {reference.removeprefix("#/$defs/") for reference in references} <= made["$defs"].keys()
 
 
-def test_every_operation_has_its_roles_body_and_answer():
-    ops = document()["ops"]
-    assert ops.keys() == OPS.keys()
-    assert ops["proposal.approve"]["roles"] == ["engineer"]
+def test_every_operation_and_event_has_its_schemas_by_name():
+    made = table()
+    assert made["ops"].keys() == OPS.keys()
+    assert made["ops"]["proposal.approve"]["roles"] == ["engineer"]
+    assert made["ops"]["campaign.abort"]["lane"] == "urgent"
     for name, op in OPS.items():
-        assert ops[name]["body"]["$ref"] == f"#/$defs/{op.body.__name__}"
-        assert ops[name]["answer"]["$ref"] == f"#/$defs/{op.answer.__name__}"
+        assert made["ops"][name]["body"] == op.body.__name__
+        assert made["ops"][name]["answer"] == op.answer.__name__
+    assert {"judgment_given", "setting_sent", "campaign_created"} <= made["events"].keys()
+    names = {*made["events"].values(), *made["messages"].values()}
+    names |= {name for op in made["ops"].values() for name in (op["body"], op["answer"])}
+    assert names <= DOCUMENT["$defs"].keys()
 
 
-def test_messages_and_events_are_described_with_their_fields():
-    made = document()
-    assert made["$defs"]["Request"]["properties"].keys() == Request.model_fields.keys()
-    assert made["$defs"]["Reply"]["properties"].keys() == Reply.model_fields.keys()
-    types = made["events"]["discriminator"]["mapping"]
-    assert {"judgment_given", "setting_sent", "campaign_created"} <= types.keys()
+@pytest.mark.parametrize("request_", GOOD)
+def test_a_good_request_is_valid(request_):
+    check("Request", request_)
+
+
+@pytest.mark.parametrize("request_", BAD)
+def test_a_bad_request_is_not(request_):
+    with pytest.raises(AssertionError):
+        check("Request", request_)
+
+
+MAPS = {"setting", "requested", "read_back", "measurements", "heads", "importance", "operators", "steps", "terms"}
+
+
+def more(value):
+    """What a newer daemon may say in the same version: fields that nobody knows, but not in maps by name."""
+    if isinstance(value, list):
+        return [more(entry) for entry in value]
+    if isinstance(value, dict):
+        known = {key: entry if key in MAPS else more(entry) for key, entry in value.items()}
+        return {**known, "of_tomorrow": {"x": 1}}
+    return value
+
+
+@pytest.fixture(scope="module")
+def traffic():
+    """Requests, replies and events of a short campaign: pairs of the schema's name and a message."""
+    found: list[tuple[str, dict]] = []
+    with daemon(campaign_text(trials=4)) as running:
+        running.start()
+        context = zmq.Context()
+        dealer, events = context.socket(zmq.DEALER), context.socket(zmq.SUB)
+        dealer.connect(f"ipc://{running.state / 'requests.sock'}")
+        events.connect(f"ipc://{running.state / 'events.sock'}")
+        events.setsockopt(zmq.SUBSCRIBE, b"")
+
+        def ask(op, body=None):
+            request = {"v": 1, "id": f"traffic-{len(found)}", "op": op, "body": body or {}}
+            if OPS[op].campaign:
+                request["campaign"] = "press"
+            dealer.send(json.dumps(request).encode())
+            assert dealer.poll(60_000), op
+            reply = json.loads(dealer.recv())
+            found.extend([("Request", request), ("Reply", reply)])
+            if reply["status"] in ("done", "accepted"):
+                found.append((OPS[op].answer.__name__, reply["body"]))
+            return reply
+
+        with running.client() as client:
+            while (view := until(client, "press", lambda view: view.duel or view.mode == "Complete")).duel:
+                ask("judgment.give", {"duel": view.duel.number, "winner": better(view)})
+        ask("lot.change", {"lot": "L7"})
+        ask("judgment.retract", {"judgment": 1.0})
+        for op in ("status", "snapshot", "config", "trials", "champion", "recommendation", "explanation", "slices"):
+            assert ask(op)["status"] == "done"
+        assert ask("hello", {"versions": [1]})["status"] == "done"
+        assert ask("plan", {"setting": {"x1": 1, "x2": 2}})["status"] == "done"
+        assert ask("campaign.resume")["code"] == "illegal_state"
+        found.extend(("EventMessage", event) for event in ask("history", {"limit": 500.0})["body"]["events"])
+        kinds = set()
+        while not {"Beat", "EventMessage"} <= kinds:
+            assert events.poll(30_000)
+            topic, content = events.recv_multipart()
+            kind = {b"~beat": "Beat", b"~progress": "Progress"}.get(topic, "EventMessage")
+            kinds.add(kind)
+            found.append((kind, json.loads(content)))
+        assert ask("daemon.stop")["status"] == "accepted"
+        context.destroy(linger=0)
+    return found
+
+
+def test_everything_said_in_a_campaign_is_valid_as_its_kind_and_as_a_message(traffic):
+    whole = Draft202012Validator(DOCUMENT)
+    seen = {event["type"] for kind, event in traffic if kind == "EventMessage"}
+    assert {"campaign_created", "proposal_made", "judgment_given", "outcome_told", "lot_changed"} <= seen
+    for kind, message in traffic:
+        check(kind, message)
+        if kind in table()["messages"].values():
+            whole.validate(message)
+
+
+def test_what_a_newer_daemon_says_is_valid_and_our_clients_take_it(traffic):
+    answers = {op.answer.__name__: op.answer for op in OPS.values()}
+    follower = Follower((), 0.0)
+    for kind, message in traffic:
+        if kind == "Request":
+            continue
+        check(kind, more(message))
+        if kind == "Reply":
+            m.Reply.model_validate_json(json.dumps(more(message)))
+        elif kind in answers:
+            reply = m.Reply(id="", status="done", body=more(message))
+            taken = answer(reply, answers[kind])
+            if kind not in ("HistoryPage", "Explanation", "StatusBody"):  # these have parts that are not looked into
+                assert taken == answers[kind].model_validate(message)
+        elif kind == "EventMessage":
+            follower.feed([b"press", json.dumps(more(message)).encode()], 0.0)
+        elif kind == "Beat":
+            follower.feed([b"~beat", json.dumps({**message, "of_tomorrow": {}}).encode()], 0.0)
+
+
+def test_an_event_whose_body_is_another_events_is_not_valid(traffic):
+    event = next(one for kind, one in traffic if kind == "EventMessage" and one["type"] == "lot_changed")
+    with pytest.raises(AssertionError):
+        check("EventMessage", {**event, "type": "judgment_given"})
+    check("EventMessage", {**event, "type": "of_tomorrow"})
+
+
+def test_the_hours_of_a_shift_are_valid():
+    questions = {"quiet_hours": ["22:00-06:00"]}
+    event = CampaignCreated(terms=terms(policy={"questions": questions}))
+    recorded = Recorded(1, datetime(2026, 3, 2, tzinfo=UTC), "anna", event)
+    check("EventMessage", json.loads(event_message("press", recorded, 1).model_dump_json()))
+
+
+AJV = """
+import Ajv from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import fs from "fs";
+const { document, traffic, good, bad } = JSON.parse(fs.readFileSync("given.json"));
+const ajv = new Ajv({ strict: true });
+formats(ajv);
+const any = ajv.compile(document);
+const of = (name) => ajv.getSchema(`${document.$id}#/$defs/${name}`);
+const wrong = traffic.filter(([kind, message]) => !of(kind)(message)).map(([kind, message]) => [kind, of(kind).errors]);
+for (const one of good) if (!of("Request")(one) || !any(one)) wrong.push(["good", one, of("Request").errors]);
+for (const one of bad) if (of("Request")(one)) wrong.push(["bad", one]);
+console.log(JSON.stringify({ checked: traffic.length + good.length + bad.length, wrong }));
+"""
+
+
+@pytest.mark.slow
+def test_ajv_in_strict_mode_takes_the_document_and_all_traffic(traffic, tmp_path, capsys):
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed: Node's validator cannot be asked")
+    (tmp_path / "check.mjs").write_text(AJV)
+    given = {"document": DOCUMENT, "traffic": traffic, "good": GOOD, "bad": BAD}
+    (tmp_path / "given.json").write_text(json.dumps(given))
+    install = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(tmp_path), "ajv@8", "ajv-formats@3"]
+    subprocess.run(install, check=True, timeout=100, capture_output=True, cwd=tmp_path)
+    node = shutil.which("node", path=f"{Path(npm).parent}{os.pathsep}{os.environ['PATH']}")
+    ran = subprocess.run([node, "check.mjs"], capture_output=True, text=True, timeout=100, cwd=tmp_path, check=False)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    with capsys.disabled():
+        sys.stdout.write(f"\najv, strict: {found['checked']} messages, {len(found['wrong'])} wrong\n")
+    assert found["wrong"] == []

@@ -1,8 +1,8 @@
 """What people, machines and clocks ask of a campaign: frozen models; those of people are also bodies on the wire."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tuner.campaign.events import GateResult, ModelMemory, SettingMap, Source
 from tuner.campaign.terms import Terms
@@ -21,7 +21,12 @@ def _not_blank(text: str) -> str:
     return text
 
 
-Number = Annotated[int, Field(ge=1, le=2**31)]
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 1.0 is the same as 1, whichever a client's library writes."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Number = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(_whole)]
 Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
 Needed = Annotated[Text, AfterValidator(_not_blank)]
 
@@ -218,6 +223,9 @@ class Reduel(Order):
 class Tick(Order):
     """Time has passed; a question may be due."""
 
+
+# what makes a machine safer: nothing else may delay these
+URGENT = (Hold, Stop, Abort, GoHome, Park)
 
 Command = (
     Create

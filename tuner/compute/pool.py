@@ -14,6 +14,7 @@ BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
 HOPELESS = 3  # starts that failed one after the other
 EXPRESS = frozenset({"fallback", "ping"})  # milliseconds each
+FIRST = frozenset({"propose", *EXPRESS})  # a machine waits for these, the others are for people's screens
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ class Pool(Jobs):
 
     def _dispatch(self) -> None:
         """Give queued work to idle workers, real work first; end speculative work where real work waits."""
-        waiting = sorted(self._queue.values(), key=lambda work: (work.speculative, work.order))
+        waiting = sorted(self._queue.values(), key=lambda work: (work.speculative, work.name not in FIRST, work.order))
         for slot in self._slots:
             fitting = [work for work in waiting if not slot.express or work.name in EXPRESS]
             if fitting and slot.call is not None and not slot.call.done():
@@ -181,6 +182,10 @@ class Pool(Jobs):
             except OSError as error:  # it did not come to be, or there is no descriptor left for it
                 self._lost(slot, error)
                 continue
+            except Exception as error:  # such as a greeting that is none
+                log.exception("a compute worker could not be started")
+                self._lost(slot, WorkerLostError(f"{type(error).__name__}: {error}"))
+                continue
             slot.worker, slot.starting = worker, False
             self._changed.set()
             try:
@@ -188,6 +193,9 @@ class Pool(Jobs):
             except WorkerLostError as error:
                 if slot.worker is worker:  # otherwise we ended it ourselves
                     self._lost(slot, error)
+            except Exception as error:  # a slot must not stay empty, whatever went wrong with its worker
+                log.exception("a compute worker is replaced")
+                self._lost(slot, WorkerLostError(f"{type(error).__name__}: {error}"))
             finally:
                 worker.end()
                 slot.worker, slot.call = None, None

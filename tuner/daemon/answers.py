@@ -12,18 +12,19 @@ from pydantic import BaseModel
 
 from tuner.adapter import AdapterError
 from tuner.campaign import commands as c
-from tuner.campaign.decide import Actor, Refusal
+from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import parsed
-from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
-from tuner.compute.backend import Backend, ComputeError
+from tuner.compute.backend import Backend
 from tuner.config import parse_config
 from tuner.daemon.archive import Archive, RequestKey
-from tuner.daemon.auth import LOCAL
 from tuner.daemon.engine import Engine, Result
+from tuner.daemon.intake import Asked, body_of, digest
 from tuner.daemon.machine import InUseError, Machine
 from tuner.daemon.plan import GateRefusal, Move, plan
+from tuner.daemon.questions import Questions
+from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
 from tuner.plugins import load_adapter
@@ -32,7 +33,7 @@ from tuner.times import text_of
 from tuner.wire import messages as m
 from tuner.wire.ops import OPS
 
-COMPUTE_DEADLINE_S = 60.0
+MOST_READERS = 2  # of the journal: what is to be written down waits for these at most
 
 
 class Answers:
@@ -46,6 +47,8 @@ class Answers:
         clock: The wall clock.
         facts: What `status` and `hello` tell about the daemon.
         stop: Called when somebody asks the daemon to end.
+        troubles: How many errors of single messages there were.
+        busy: How many requests were too many.
     """
 
     def __init__(
@@ -57,6 +60,8 @@ class Answers:
         clock: Callable[[], datetime],
         facts: "Facts",
         stop: Callable[[str], None],
+        troubles: Troubles,
+        busy: Callable[[], int],
     ) -> None:
         self._engine = engine
         self._archive = archive
@@ -66,30 +71,48 @@ class Answers:
         self._facts = facts
         self._stop = stop
         self._plans = asyncio.Semaphore(1)
+        self._troubles = troubles
+        self._busy = busy
+        self._questions = Questions(compute)
+        self._one_config = asyncio.Semaphore(1)  # a large configuration takes a thread that machines need too
+        self._few_readers = asyncio.Semaphore(MOST_READERS)
 
-    async def __call__(
-        self, request: m.Request, body: BaseModel, actor: Actor, digest: str
-    ) -> tuple[m.Status, BaseModel]:
+    async def __call__(self, asked: Asked) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer."""
-        key = RequestKey(actor.via or LOCAL, request.id, digest)
-        if isinstance(body, m.CreateBody):
-            name, terms = await asyncio.to_thread(_terms, body.config, self._facts)
-            result = await self._engine.post(name, c.Create(terms=terms), actor, request=key)
-            return _answered(result)
-        if OPS[request.op].command:
-            result = await self._engine.post(request.campaign or "", cast("Any", body), actor, request=key)
-            return _answered(result)
+        request, actor = asked.request, asked.actor
+        body = body_of(asked.op, request)
         if request.op == "daemon.stop":
             self._stop(f"{actor.name} asked for it")
-            return "accepted", m.Nothing()
-        if request.campaign is None:
-            return "done", self._about_daemon(request.op, body, actor)
-        state = await self._engine.find(request.campaign)
-        if state is None:
-            raise Refusal("not_found", f"there is no campaign {request.campaign!r}")
-        return "done", await self._about_campaign(request.op, body, state)
+            return "accepted", m.Accepted()
+        if asked.op.command:
+            key = RequestKey(asked.key, request.id, digest(request))
+            name, command = await self._command(request, body)
+            result = await self._engine.post(name, command, actor, request=key, arrived_s=asked.arrived_s)
+            return _answered(result)
+        if not asked.op.campaign or request.campaign is None:
+            return "done", self._about_daemon(body, asked)
+        state = await self._find(request.campaign)
+        return "done", await self._about_campaign(body, state, asked)
 
-    def _about_daemon(self, op: str, body: BaseModel, actor: Actor) -> BaseModel:
+    async def _command(self, request: m.Request, body: BaseModel) -> tuple[str, c.Command]:
+        if not isinstance(body, m.CreateBody):
+            return request.campaign or "", cast("c.Command", body)
+        async with self._one_config:
+            name, terms = await asyncio.to_thread(_terms, body.config, self._facts)
+        return name, c.Create(terms=terms)
+
+    async def _find(self, name: str) -> State:
+        """A campaign's state; one that is over is read from the journal, which commands need more than readers do."""
+        state = self._engine.states.get(name)
+        if state is None:
+            async with self._few_readers:
+                state = await self._engine.find(name)
+        if state is None:
+            raise Refusal("not_found", f"there is no campaign {name!r}")
+        return state
+
+    def _about_daemon(self, body: BaseModel, asked: Asked) -> BaseModel:
+        actor = asked.actor
         now = self._clock()
         if isinstance(body, m.Hello):
             common = set(body.versions) & {m.VERSION}
@@ -103,9 +126,9 @@ class Answers:
                 you=actor.signature,
                 role=cast("m.Role", actor.role),
                 ops=allowed,
-                events=self._facts.events,
+                events=self._facts.events if asked.encrypted else self._facts.local_events,
             )
-        if op == "ping":
+        if asked.request.op == "ping":
             return m.Pong(now=text_of(now))
         states = [self._engine.states[name] for name in sorted(self._engine.states)]
         return m.StatusBody(
@@ -119,9 +142,12 @@ class Answers:
             over=self._engine.over(),
             set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.set_aside.items())],
             compute=_stats(self._compute),
+            troubles=self._troubles.count,
+            busy=self._busy(),
         )
 
-    async def _about_campaign(self, op: str, body: BaseModel, state: State) -> BaseModel:
+    async def _about_campaign(self, body: BaseModel, state: State, asked: Asked) -> BaseModel:
+        op = asked.request.op
         if op == "snapshot":
             return campaign_view(state, self._clock())
         if op == "config":
@@ -134,12 +160,13 @@ class Answers:
             return _trials(state, body)
         if isinstance(body, m.PlanBody):
             return await self._plan(state, body)
-        return await self._of_model(op, state)
+        return await self._questions.ask(op, state, asked.key)
 
     async def _history(self, state: State, body: m.HistoryBody) -> m.HistoryPage:
         last = min(state.count, (body.before or state.count + 1) - 1)
         first = max(1, last - body.limit + 1)
-        rows = await self._archive.call(lambda store: store.part(state.name, first, last - first + 1))
+        async with self._few_readers:
+            rows = await self._archive.call(lambda store: store.part(state.name, first, last - first + 1))
         events = [
             event_message(state.name, parsed(row.seq, row.at, row.actor, row.body), n)
             for n, row in enumerate(rows, first)
@@ -178,32 +205,6 @@ class Answers:
             return state.terms.known_good, "from the known-good setting"
         return state.machine.read_back, "from what the machine had when it was asked last"
 
-    async def _of_model(self, op: str, state: State) -> BaseModel:
-        task = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}[op]
-        try:
-            job = self._compute.submit(task, model_input(state))
-            try:
-                found = await job.result(COMPUTE_DEADLINE_S)
-            finally:
-                job.cancel()
-        except ComputeError as error:
-            raise Refusal("not_ready", f"the model has no answer now: {error}") from error
-        if task == "recommend":
-            return _recommendation(state, found)
-        if task == "slices":
-            return m.Slices(champion=found["champion_id"], mass=found["mass"], slices=found["slices"])
-        names = operator_names(state)
-        return m.Explanation(
-            trial=trial_view(state.trials[-1]) if state.trials else None,
-            importance=found["importance"],
-            outlook=found["outlook"],
-            contradictions=[
-                {"trials": one["trials"], "judgment": state.active[one["judgment"] - 1].number}
-                for one in found["contradictions"]
-            ],
-            operators={names[int(one["operator"].split()[-1]) - 1]: one["noise"] for one in found["operators"]},
-        )
-
 
 class Facts(BaseModel):
     """What does not change while the daemon runs."""
@@ -214,6 +215,7 @@ class Facts(BaseModel):
     events: str
     create_over_wire: bool = False
     create_adapters: tuple[str, ...] = ()
+    local_events: str
 
 
 def _answered(result: Result) -> tuple[m.Status, BaseModel]:
@@ -274,19 +276,6 @@ def _trials(state: State, body: m.TrialsBody) -> m.TrialsPage:
     shown = {trial.number for trial in trials}
     judgments = [judgment_view(j) for j in state.judgments if max(j.left, j.right) in shown]
     return m.TrialsPage(trials=[trial_view(trial) for trial in trials[::-1]], judgments=judgments[::-1], more=first > 1)
-
-
-def _recommendation(state: State, found: dict[str, Any] | None) -> m.Recommendation:
-    if found is None:
-        return m.Recommendation(setting=None, champion=None, same_as_champion=False, better=None, valid=None)
-    champion = state.trials[found["champion_id"] - 1]
-    return m.Recommendation(
-        setting=found["setting"],
-        champion=trial_view(champion),
-        same_as_champion=found["setting"] == champion.setting,
-        better=found["better"],
-        valid=found["valid"],
-    )
 
 
 def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[str]:

@@ -2,43 +2,65 @@
 
 import asyncio
 import fcntl
-import hashlib
 import itertools
-import json
 import logging
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 import zmq
 import zmq.asyncio
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from tuner.campaign.decide import Actor, Refusal
+from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
 from tuner.config.daemon import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
 from tuner.daemon.auth import Door, Doorman, authorised
+from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
+from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
+from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
 from tuner.times import text_of
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
-from tuner.wire.ops import Op
 
-MOST_OPEN = 2000  # requests that are being worked on
-MOST_OF_CLIENT = 200  # of them by one client
 BUSY = "too many requests at once; try again"
+DEFECT = "an error in tuner's own code, see the daemon's log; nothing else is affected"
+FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
 SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
 REBIND_S = 0.02  # between two attempts to listen at an endpoint again
 WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
 _LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
+_AT_A_TIME = 8  # messages that are taken before others of the daemon have their turn
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """A socket that takes requests."""
+
+    router: zmq.asyncio.Socket
+    endpoint: str
+
+    @property
+    def encrypted(self) -> bool:
+        return is_encrypted(self.endpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A request, and the way back to its sender."""
+
+    door: _Listener
+    client: bytes
+    asked: Asked
 
 
 class Sockets:
@@ -47,18 +69,21 @@ class Sockets:
     Args:
         doorman: Knows the clients.
         clock: The wall clock.
+        troubles: Where errors of single messages are counted.
     """
 
-    def __init__(self, doorman: Doorman, clock: Callable[[], datetime]) -> None:
+    def __init__(self, doorman: Doorman, clock: Callable[[], datetime], troubles: Troubles) -> None:
         self._doorman = doorman
         self._clock = clock
+        self._troubles = troubles
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
-        self._routers: list[tuple[zmq.asyncio.Socket, Door]] = []
+        self._doors: list[_Listener] = []
         self._publishers: dict[str, zmq.Socket[bytes]] = {}
         self._open: set[asyncio.Task[None]] = set()
-        self._of_client: Counter[bytes] = Counter()
+        self._lanes: Lanes[_Visit] = Lanes()
         self._locks: list[int] = []
+        self.busy = 0
 
     def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
         """Open the sockets; the lock of the state directory must be held, for a socket's file can be taken over."""
@@ -66,7 +91,7 @@ class Sockets:
         for endpoint in requests:
             router = self._context.socket(zmq.ROUTER)
             router.setsockopt(zmq.ROUTER_MANDATORY, 1)
-            self._routers.append((router, door_of(endpoint)))  # at once, so that it is closed whatever happens
+            self._doors.append(_Listener(router, endpoint))  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
             self._publishers[endpoint] = self._plain.socket(zmq.PUB)
@@ -91,21 +116,27 @@ class Sockets:
 
     def publish(self, name: str, one: Recorded, state: State) -> None:
         """Publish an event that is safe."""
-        self._send(name.encode(), event_message(name, one, state.count))
+        self._send(name.encode("utf-8", "replace"), event_message(name, one, state.count))
 
     def progress(self, name: str, text: str, done: float | None) -> None:
-        """Publish passing news."""
-        news = m.Progress(at=text_of(self._clock()), campaign=name, text=text, done=done)
-        self._send(m.PROGRESS_TOPIC, news)
+        """Publish passing news; whatever is wrong with them, work goes on."""
+        try:
+            news = m.Progress(at=text_of(self._clock()), campaign=name, text=text, done=done)
+            self._send(m.PROGRESS_TOPIC, news)
+        except Exception:  # noqa: BLE001 - news must not stop the work they are about
+            self._troubles.note("publishing news")
 
     async def beat(self, heads: Callable[[], dict[str, int]]) -> None:
         """Publish signs of life for ever."""
         while True:
-            self._send(m.BEAT_TOPIC, m.Beat(at=text_of(self._clock()), heads=heads()))
+            try:
+                self._send(m.BEAT_TOPIC, m.Beat(at=text_of(self._clock()), heads=heads()))
+            except Exception:  # noqa: BLE001 - this loop must not end
+                self._troubles.note("publishing a beat")
             await asyncio.sleep(BEAT_S)
 
     def _send(self, topic: bytes, message: BaseModel) -> None:
-        frames = [topic, message.model_dump_json().encode()]
+        frames = [topic, encoded(message)]
         if self._doorman.somebody_left():
             self._shut_out()
         for publisher in self._publishers.values():
@@ -139,58 +170,113 @@ class Sockets:
 
     async def serve(self, answer: "Answerer") -> None:
         """Answer requests for ever."""
-        await asyncio.gather(*(self._receive(router, door, answer) for router, door in self._routers))
+        await asyncio.gather(self._take_turns(answer), *(self._receive(door, answer) for door in self._doors))
 
-    async def _receive(self, router: zmq.asyncio.Socket, door: Door, answer: "Answerer") -> None:
+    async def _receive(self, door: _Listener, answer: "Answerer") -> None:
+        """Take what comes: urgent requests are begun at once, others stand in line."""
         while True:
-            frames = await router.recv_multipart(copy=False)
-            if len(frames) < 2:
-                continue
-            client = frames[0].bytes
-            if len(self._open) >= MOST_OPEN or self._of_client[client] >= MOST_OF_CLIENT:
-                reply = m.Reply(id=_id_of(frames[-1].bytes), status="failed", code="busy", text=BUSY)
-                await _send(router, client, reply)
-                continue
-            self._of_client[client] += 1
-            task = asyncio.create_task(self._handle(router, client, frames[-1], door, answer))
-            self._open.add(task)
-            task.add_done_callback(self._open.discard)
+            for _ in range(_AT_A_TIME):
+                frames = await door.router.recv_multipart(copy=False)
+                try:
+                    self._take(door, frames, answer)
+                except Exception:  # noqa: BLE001 - no message ends this loop
+                    self._troubles.note("taking a message")
+            await asyncio.sleep(0)  # a socket that always has a message would never let others run
 
-    async def _handle(
-        self, router: zmq.asyncio.Socket, client: bytes, frame: zmq.Frame, door: Door, answer: "Answerer"
-    ) -> None:
+    async def _take_turns(self, answer: "Answerer") -> None:
+        while True:
+            self._begin(await self._lanes.next(), answer)
+            await asyncio.sleep(0)  # one of these for each turn of what is urgent
+
+    def _take(self, door: _Listener, frames: list[zmq.Frame], answer: "Answerer") -> None:
+        """Decide at once whether and when a message is answered."""
+        client, frame = frames[0].bytes, frames[-1]
         try:
-            await _send(router, client, await self._reply(frame, door, answer))
+            visit = self._admitted(door, client, frame, many=len(frames) > 3 or any(map(len, frames[1:-1])))
+        except Refusal as refusal:
+            content = frame.bytes
+            unread = len(content) > BYTES_OF_ONE and refusal.code in ("busy", "denied")
+            identity = (unread and quick_id_of(content)) or id_of(content)
+            self._reply(door, client, _refused(identity, refusal))
+            self.busy += refusal.code == "busy"
+            return
+        except Exception:  # noqa: BLE001 - whoever sent it is told so
+            self._troubles.note("reading a request")
+            self._reply(door, client, m.Reply(id=id_of(frame.bytes), status="failed", code="defect", text=DEFECT))
+            return
+        if visit.asked.op.lane == "urgent":
+            self._begin(visit, answer)
+
+    def _admitted(self, door: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
+        """The request of a message; all that is not urgent is in its line afterwards.
+
+        Raises:
+            Refusal: It is not allowed, is no request, or there are too many.
+        """
+        now_s = asyncio.get_running_loop().time()
+        kind = door_of(door.endpoint)
+        sender = self._doorman.identify(frame, kind)
+        pace = NETWORK if door.encrypted else LOCAL
+        key = sender.key or f"local {kind}"  # no key can be called so
+        content = frame.bytes
+        affords = self._lanes.affords(key, pace, now_s, len(content))
+        if not affords and len(content) > BYTES_OF_ONE:  # none that is urgent is so large
+            raise Refusal("busy", BUSY)
+        if many:
+            raise Refusal("bad_request", "a request is one frame")
+        request = parsed(content)
+        op, actor = authorised(request, sender)
+        visit = _Visit(door, client, Asked(request, op, actor, key, door.encrypted, now_s))
+        if op.lane == "urgent":
+            entered = self._lanes.enter_urgent(key, client, now_s)
+        else:
+            entered = affords and self._lanes.enter(key, client, visit)
+        if not entered:
+            raise Refusal("busy", BUSY)
+        return visit
+
+    def _begin(self, visit: _Visit, answer: "Answerer") -> None:
+        task = asyncio.create_task(self._handle(visit, answer))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+
+    async def _handle(self, visit: _Visit, answer: "Answerer") -> None:
+        asked = visit.asked
+        try:
+            self._reply(visit.door, visit.client, await self._answer(asked, answer))
+        except Exception:  # noqa: BLE001 - nobody would hear of it
+            self._troubles.note("answering a request")
         finally:
-            self._of_client[client] -= 1
-            if not self._of_client[client]:
-                del self._of_client[client]
+            self._lanes.done(asked.key, visit.client, urgent=asked.op.lane == "urgent")
 
-    async def _reply(self, frame: zmq.Frame, door: Door, answer: "Answerer") -> m.Reply:
-        identity = ""
+    async def _answer(self, asked: Asked, answer: "Answerer") -> m.Reply:
+        identity = asked.request.id
         try:
-            sender = self._doorman.identify(frame, door)
-            request = _parsed(frame.bytes)
-            identity = request.id
-            op, actor = authorised(request, sender)
-            body = _body(op, request)
-            status, value = await answer(request, body, actor, digest(request))
+            status, value = await answer(asked)
             return m.Reply(id=identity, status=status, body=value.model_dump(mode="json"))
         except Refusal as refusal:
-            status_of: m.Status = "failed" if refusal.code in FAILURES else "refused"
-            identity = identity or _id_of(frame.bytes)
-            return m.Reply(id=identity, status=status_of, code=refusal.code, text=refusal.text)
-        except Exception as error:
-            log.exception("defect while answering a request")
-            text = f"a defect in tuner: {type(error).__name__}: {error}"
-            return m.Reply(id=identity, status="failed", code="defect", text=text)
+            self.busy += refusal.code == "busy"
+            return _refused(identity, refusal)
+        except Exception:  # noqa: BLE001 - whoever asked is told so
+            self._troubles.note(f"answering {asked.request.op}")
+            return m.Reply(id=identity, status="failed", code="defect", text=DEFECT)
+
+    def _reply(self, door: _Listener, client: bytes, reply: m.Reply) -> None:
+        """Answer, or not: a client that has gone or does not read must not keep others waiting.
+
+        It will ask again with the same id if it cares.
+        """
+        sent = asyncio.ensure_future(door.router.send_multipart([client, encoded(reply)], flags=zmq.DONTWAIT))
+        error = sent.exception()  # with DONTWAIT it is done, one way or the other
+        if error is not None:
+            log.debug("no way back to a client: %s", error)
 
     def close(self) -> None:
         """Close the sockets."""
         for task in self._open:
             task.cancel()
-        for router, _ in self._routers:
-            router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
+        for door in self._doors:
+            door.router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
         for publisher in self._publishers.values():
             publisher.close(0)
         self._doorman.stop()
@@ -199,15 +285,10 @@ class Sockets:
             os.close(lock)
 
 
-FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
-
-
 class Answerer(Protocol):
     """What answers a request that is allowed."""
 
-    async def __call__(
-        self, request: m.Request, body: BaseModel, actor: Actor, digest: str
-    ) -> tuple[m.Status, BaseModel]:
+    async def __call__(self, asked: Asked) -> tuple[m.Status, BaseModel]:
         """Status and body of the answer; raises a Refusal."""
 
 
@@ -218,15 +299,9 @@ def door_of(endpoint: str) -> Door:
     return "owner" if endpoint.endswith(OWNERS_SUFFIX) else "group"
 
 
-async def _send(router: zmq.asyncio.Socket, client: bytes, reply: m.Reply) -> None:
-    """Answer, or not: a client that has gone or does not read must not keep others waiting.
-
-    It will ask again with the same id if it cares.
-    """
-    try:
-        await router.send_multipart([client, reply.model_dump_json().encode()], flags=zmq.DONTWAIT)
-    except zmq.ZMQError as error:
-        log.debug("no way back to a client: %s", error)
+def _refused(identity: str, refusal: Refusal) -> m.Reply:
+    status: m.Status = "failed" if refusal.code in FAILURES else "refused"
+    return m.Reply(id=identity, status=status, code=refusal.code, text=refusal.text)
 
 
 def _reserve(path: Path) -> int:
@@ -245,41 +320,3 @@ def _reserve(path: Path) -> int:
         os.close(lock)
         raise TryAgainError(f"another daemon listens at {path}") from None
     return lock
-
-
-def digest(request: m.Request) -> str:
-    """What a request means, whatever its id."""
-    meaning = {"op": request.op, "campaign": request.campaign, "actor": request.actor, "body": request.body}
-    return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
-
-
-def _parsed(content: bytes) -> m.Request:
-    try:
-        request = m.Request.model_validate_json(content)
-    except ValidationError as error:
-        raise Refusal("bad_request", f"this is no request: {_what(error)}") from error
-    if request.v != m.VERSION:
-        raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol, not {request.v}")
-    return request
-
-
-def _body(op: Op, request: m.Request) -> BaseModel:
-    if op.campaign and request.campaign is None:
-        raise Refusal("bad_request", f"{request.op} needs the name of a campaign")
-    try:
-        return op.body.model_validate_json(json.dumps(request.body))
-    except ValidationError as error:
-        raise Refusal("bad_request", f"the body of {request.op} is wrong: {_what(error)}") from error
-
-
-def _what(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, d['loc'])) or 'message'}: {d['msg']}" for d in error.errors()[:5])
-
-
-def _id_of(content: bytes) -> str:
-    """The id of a request that is wrong in other ways, so that its sender can tell which one it was."""
-    try:
-        found = json.loads(content)["id"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return found[:64] if isinstance(found, str) else ""

@@ -1,5 +1,6 @@
 """Who a client is and what it may do: by the key of its connection, for every single request."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +25,9 @@ class Sender:
 
     key: str
     role: Role
+
+
+log = logging.getLogger(__name__)
 
 
 class Doorman:
@@ -57,14 +61,22 @@ class Doorman:
         """Whether a key may connect; called by pyzmq's authenticator."""
         if self._keys is None:
             return False
-        self._keys.reload_if_changed()
+        try:
+            self._keys.reload_if_changed()
+        except Exception:  # pyzmq's loop would end, and nobody could connect any more
+            log.exception("the keys cannot be read")
+            return False
         return self._keys.role_of(key) is not None
 
     def somebody_left(self) -> bool:
         """Whether a key was taken away since this was asked last: whoever has it may still be connected."""
         if self._keys is None:
             return False
-        self._keys.reload_if_changed()
+        try:
+            self._keys.reload_if_changed()
+        except Exception:  # events go on; whoever connects is refused
+            log.exception("the keys cannot be read")
+            return False
         before, self._accepted = self._accepted, self._keys.accepted
         return not before <= self._accepted
 

@@ -16,17 +16,20 @@ from tuner.campaign.effects import Effect, wanted
 from tuner.campaign.evolve import HistoryError, Recorded, evolve
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.terms import Terms
+from tuner.daemon.ahead import Ahead
 from tuner.daemon.archive import Archive, RequestKey, load_index, load_state, save_index, save_state
+from tuner.daemon.troubles import Troubles
 from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
-from tuner.journal.errors import DiskFullError, HeldError, JournalError
+from tuner.journal.errors import DiskFullError, DuplicateRequestError, HeldError, JournalError
 from tuner.journal.records import NewRow, Reply
 from tuner.times import text_of
 
 SYSTEM = Actor("tuner", "engineer")
-BATCH = 64
+URGENT, OWN, ORDINARY = range(3)  # lines of commands
 SNAPSHOT_EVERY = 200
 MOST_WAITING = 2000
+DEFECT = "an error in tuner's own code, see the daemon's log: nothing was written down"
 _TRY_AGAIN_S = 2.0
 READ_ON = "`tuner journal verify` names its event; a newer tuner may read it, or restore a backup"
 
@@ -61,7 +64,13 @@ class Posted:
     actor: Actor
     request: RequestKey | None = None
     effect: Effect | None = None
+    arrived_s: float = 0.0
     answered: "asyncio.Future[Result]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def line(self) -> int:
+        """Where it waits: what is urgent goes first, then what the daemon's own parts say."""
+        return URGENT if isinstance(self.command, c.URGENT) else OWN if self.request is None else ORDINARY
 
 
 @dataclass(slots=True)
@@ -84,6 +93,7 @@ class Engine:
         publish: Called with each event once it is safe, and the state after it.
         follow: Called with each changed state once it is safe, to begin or give up work.
         unwritten: Called with a command to stop or abort that the journal did not take.
+        troubles: Where errors of single commands and events are counted.
     """
 
     def __init__(
@@ -93,6 +103,7 @@ class Engine:
         publish: Callable[[str, Recorded, State], None],
         follow: Callable[[State], None],
         unwritten: Callable[[str, c.Command], None] = lambda name, command: None,
+        troubles: Troubles | None = None,
     ) -> None:
         self._archive = archive
         self._clock = clock
@@ -100,7 +111,9 @@ class Engine:
         self._follow = follow
         self._unwritten = unwritten
         self.stopping = False
-        self._queue: asyncio.Queue[Posted] = asyncio.Queue()
+        self._troubles = troubles or Troubles()
+        self._queue: Ahead[Posted] = Ahead(3)
+        self._urged_s: dict[str, float] = {}
         self._seq = 0
         self._kept: dict[str, int] = {}
         self._ended: dict[str, int] = {}
@@ -172,21 +185,34 @@ class Engine:
         *,
         request: RequestKey | None = None,
         effect: Effect | None = None,
+        arrived_s: float | None = None,
     ) -> Result:
-        """Put a command into the queue and wait until what it does is safe."""
-        if request is not None and self._queue.qsize() >= MOST_WAITING:
+        """Put a command into the queue and wait until what it does is safe; it came at `arrived_s`, or just now."""
+        came_s = asyncio.get_running_loop().time() if arrived_s is None else arrived_s
+        posted = Posted(campaign, command, actor, request, effect, came_s)
+        if posted.line == ORDINARY and self._queue.waiting(ORDINARY) >= MOST_WAITING:
             return Result("failed", "busy", "too many requests are waiting; try again")
-        posted = Posted(campaign, command, actor, request, effect)
-        self._queue.put_nowait(posted)
+        self._queue.put(posted, posted.line)
         return await posted.answered
 
     async def run(self) -> None:
-        """Serve the queue for ever."""
+        """Serve the queue for ever; only a journal that cannot be used any more ends it."""
         while True:
-            batch = [await self._queue.get()]
-            while len(batch) < BATCH and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
+            await self._attempt(await self._queue.batch())
+
+    async def _attempt(self, batch: list[Posted]) -> None:
+        """Work on a batch; if an error of our own stops it, on each command alone, so that one is to blame."""
+        try:
             await self._process(batch)
+        except Exception as error:
+            if isinstance(error, JournalError) and not isinstance(error, TryAgainError | DuplicateRequestError):
+                raise
+            self._troubles.note(f"working on {len(batch)} commands")
+            for posted in batch:
+                if not posted.answered.done() and len(batch) > 1:
+                    await self._attempt([posted])
+                elif not posted.answered.done():
+                    posted.answered.set_result(Result("failed", "defect", DEFECT))
 
     async def _process(self, batch: list[Posted]) -> None:
         await self._remember({posted.campaign for posted in batch})
@@ -195,9 +221,9 @@ class Engine:
         for posted in batch:
             result = _earlier(posted, known, draft)
             if result is None:
-                result = self._one(posted, draft)
+                result = self._safely(posted, draft)
                 key = posted.request
-                if key is not None and result.code != "id_reused":
+                if key is not None and result.code not in ("id_reused", "defect"):
                     at = text_of(self._clock())
                     draft.replies.append(Reply(key.owner, key.id, key.digest, result.json(), at))
             draft.results.append((posted, result))
@@ -215,6 +241,21 @@ class Engine:
             state = await self._read(name)
             if state is not None:
                 self.states[name] = state
+
+    def _safely(self, posted: Posted, draft: _Draft) -> Result:
+        """Decide on one command; an error of our own takes back what it has drafted, and nothing else."""
+        name, before = posted.campaign, draft.states.get(posted.campaign)
+        rows, news = len(draft.rows), len(draft.news)
+        try:
+            return self._one(posted, draft)
+        except Exception:  # noqa: BLE001 - the other commands of the batch are not to blame
+            self._troubles.note(f"deciding on {type(posted.command).__name__} for the campaign {name}")
+        del draft.rows[rows:], draft.news[news:]
+        if before is None:
+            draft.states.pop(name, None)
+        else:
+            draft.states[name] = before
+        return Result("failed", "defect", DEFECT)
 
     def _one(self, posted: Posted, draft: _Draft) -> Result:
         """Decide on one command; nothing is changed but the draft."""
@@ -244,6 +285,12 @@ class Engine:
     def _check(self, posted: Posted, state: State | None, draft: _Draft) -> None:
         """Work must still be wanted, and two campaigns cannot move one machine at the same time."""
         self._refuse_set_aside(posted.campaign)
+        name, command = posted.campaign, posted.command
+        if isinstance(command, c.Hold | c.Stop | c.Abort):
+            self._urged_s[name] = max(posted.arrived_s, self._urged_s.get(name, 0.0))
+        if isinstance(command, c.Start | c.Resume) and posted.arrived_s < self._urged_s.get(name, 0.0):
+            # urgent commands overtake: whoever said stop last is not to see the machine start after that
+            raise Refusal("stale", "somebody has held, stopped or aborted it since; begin again if you still want to")
         if posted.effect is not None and (state is None or wanted(state) != posted.effect):
             raise Refusal("stale", "nobody wants this any more")
         if self.stopping and isinstance(posted.command, c.Create | c.Start | c.Resume):
@@ -268,14 +315,20 @@ class Engine:
         self._seq += len(draft.rows)
         self.states.update(draft.states)
         for name, one, state in draft.news:
-            self._publish(name, one, state)
+            try:
+                self._publish(name, one, state)
+            except Exception:  # noqa: BLE001 - it is stored; `snapshot` and `history` tell of it
+                self._troubles.note(f"publishing event {one.seq}")
         for posted, result in draft.results:
             if not posted.answered.done():
                 posted.answered.set_result(result)
         # who only says that time has passed wants everybody to look at the clock again
         ticked = {posted.campaign for posted, _ in draft.results if isinstance(posted.command, c.Tick)}
         for name in ticked & self.states.keys() | draft.states.keys():
-            self._follow(self.states[name])
+            try:
+                self._follow(self.states[name])
+            except Exception:  # noqa: BLE001 - other campaigns go on
+                self._troubles.note(f"beginning the work of the campaign {name}")
 
     def _not_stored(self, draft: _Draft, error: JournalError) -> None:
         """Tell clients; what machines and models said must not be lost and is tried again."""
@@ -289,7 +342,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         for posted, _ in draft.results:
             if posted.request is None:
-                loop.call_later(_TRY_AGAIN_S, self._queue.put_nowait, posted)
+                loop.call_later(_TRY_AGAIN_S, self._queue.put, posted, posted.line)
                 continue
             if isinstance(posted.command, c.Stop | c.Abort):
                 self._unwritten(posted.campaign, posted.command)

@@ -35,6 +35,7 @@ from tuner.daemon.engine import Engine
 from tuner.daemon.machine import Machine
 from tuner.daemon.notify import Notifier, watchdog_s
 from tuner.daemon.schedule import Calendar
+from tuner.daemon.troubles import Troubles
 from tuner.daemon.work import Surroundings, Work
 from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
@@ -106,6 +107,7 @@ class Service:
         self._changed = asyncio.Event()
         self._why = ""
         self._failure: JournalError | None = None
+        self._troubles = Troubles()
 
     async def run(self) -> None:
         """Serve until a signal or a request ends it; machines are then at their known-good settings."""
@@ -117,8 +119,8 @@ class Service:
         doorman = Doorman(
             KeyRing.open(setup.places.state_directory) if secure else None, setup.config.daemon.local_role
         )
-        self._sockets = Sockets(doorman, self._clock)
-        self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten)
+        self._sockets = Sockets(doorman, self._clock, self._troubles)
+        self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
         self._drain = Drain(self._engine, self._works, self._notifier, self._changed, self._hurry)
         backups = setup.places.state_directory / "backups"
         self._calendar = Calendar(self._engine.post, self._archive, self._clock, backups)
@@ -161,10 +163,21 @@ class Service:
             started_at=self._clock(),
             state_directory=setup.places.state_directory,
             events=setup.places.events,
+            local_events=local.events,
             create_over_wire=setup.config.daemon.create_over_wire,
             create_adapters=setup.config.daemon.create_adapters,
         )
-        answers = Answers(self._engine, self._archive, compute, self._machine_of, self._clock, facts, self.stop)
+        answers = Answers(
+            self._engine,
+            self._archive,
+            compute,
+            self._machine_of,
+            self._clock,
+            facts,
+            self.stop,
+            self._troubles,
+            lambda: self._sockets.busy,
+        )
         jobs = [
             asyncio.create_task(self._engine.run(), name="engine"),
             asyncio.create_task(self._watch(), name="watchdog"),
@@ -251,7 +264,10 @@ class Service:
     async def _watch(self) -> None:
         period_s = watchdog_s(self._setup.environ)
         while period_s is not None:
-            self._notifier.alive()
+            try:
+                self._notifier.alive()
+            except Exception:  # noqa: BLE001 - a service manager that cannot be told will tell so itself
+                self._troubles.note("telling the service manager that we live")
             await asyncio.sleep(period_s)
         await asyncio.Event().wait()
 
@@ -277,8 +293,11 @@ class Service:
         while True:
             await asyncio.sleep(_LOOK_S)
             for state in list(self._engine.states.values()):
-                if automatic(state, self._clock()) is not None:
-                    await self._engine.post(state.name, c.Tick())
+                try:
+                    if automatic(state, self._clock()) is not None:
+                        await self._engine.post(state.name, c.Tick())
+                except Exception:  # noqa: BLE001 - other campaigns' clocks go on
+                    self._troubles.note(f"looking at the clock for the campaign {state.name}")
 
     def _publish(self, name: str, one: Recorded, state: State) -> None:
         extra = {"campaign": name, "seq": one.seq, "actor": one.actor}

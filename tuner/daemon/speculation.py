@@ -1,6 +1,7 @@
 """Computes the next proposal for every answer that may come, while people and machines work."""
 
 import asyncio
+import logging
 from datetime import UTC, datetime
 
 from tuner.campaign.effects import basis
@@ -10,6 +11,8 @@ from tuner.campaign.state import State
 from tuner.compute.backend import Backend, Job
 
 _EVERYBODY = "operator"
+
+log = logging.getLogger(__name__)
 
 
 class Speculation:
@@ -24,7 +27,7 @@ class Speculation:
         """Begin anew with the present state."""
         if self._task is not None:
             self._task.cancel()
-        self._task = asyncio.create_task(self._submit(state))
+        self._task = asyncio.create_task(self._try(state))
 
     def clear(self) -> None:
         """Give up everything."""
@@ -34,6 +37,12 @@ class Speculation:
         for job in self._jobs.values():
             job.cancel()
         self._jobs = {}
+
+    async def _try(self, state: State) -> None:
+        try:
+            await self._submit(state)
+        except Exception:  # what is computed ahead is a convenience
+            log.exception("nothing is computed ahead for the campaign %s", state.name)
 
     async def _submit(self, state: State) -> None:
         needed: set[str] = set()

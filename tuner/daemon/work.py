@@ -13,7 +13,8 @@ from tuner.campaign.effects import ComputeProposal, Effect, ReturnHome, Run, Sen
 from tuner.campaign.events import ModelMemory
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import Mode, Stage, State, Trial
-from tuner.compute.backend import Backend, ComputeError, ComputeTimeout
+from tuner.compute.backend import Backend, ComputeError
+from tuner.compute.proposals import proposal
 from tuner.daemon.engine import Post
 from tuner.daemon.gate import Answer, Gate
 from tuner.daemon.machine import Machine
@@ -187,17 +188,14 @@ class Work:
         self.around.progress(self.name, text, done)
 
     async def _propose(self, effect: ComputeProposal, state: State) -> None:
-        payload = model_input(state)
-        job = self.around.compute.submit("propose", payload)
-        source = "model"
         try:
-            result = await job.result(self.around.deadline_s)
-        except (ComputeTimeout, ComputeError) as error:
-            log.warning("%s: no proposal from the model (%s): a cheap one takes its place", self.name, error)
-            job.cancel()
-            source = "fallback"
-            result = await self.around.compute.submit("fallback", payload).result()
-        await self._post(_proposal(result, source, self.around.engine), effect)
+            result, why = await proposal(self.around.compute, model_input(state), self.around.deadline_s)
+        except ComputeError as error:
+            await self._post(c.Fault(text=f"there is no setting to propose: {error}"), effect)
+            return
+        if why:
+            log.warning("%s: no proposal from the model (%s): a cheap one takes its place", self.name, why)
+        await self._post(_proposal(result, "fallback" if why else "model", self.around.engine), effect)
 
     async def _send(self, effect: Send, state: State) -> None:
         trial = state.trials[effect.trial - 1]

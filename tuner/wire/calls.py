@@ -257,6 +257,6 @@ def change_lot(campaign: str, lot: str) -> Call[m.EventsAfter]:
     return _call("lot.change", m.EventsAfter, campaign, lot=lot)
 
 
-def stop_daemon() -> Call[m.Nothing]:
+def stop_daemon() -> Call[m.Accepted]:
     """Bring every machine home and end the daemon."""
-    return _call("daemon.stop", m.Nothing)
+    return _call("daemon.stop", m.Accepted)

@@ -17,7 +17,7 @@ from tuner.wire.ops import OPS
 
 USUAL_S = 10.0
 SLOW_S = 70.0  # the daemon itself gives up after 60 s
-SLOW_OPS = frozenset({"recommendation", "explanation", "slices"})
+SLOW_OPS = frozenset(name for name, op in OPS.items() if op.lane == "model")
 
 _FIRST_WAIT_S = 2.0
 _FIRST_SLOW_WAIT_S = 65.0  # asking twice would be computing twice; a lost connection is noticed at once
@@ -76,14 +76,11 @@ def encode(request: Request) -> bytes:
 
 
 def decode(frames: Sequence[bytes]) -> Reply:
-    """The reply in the frames that came.
-
-    Unknown fields are left out of account: a newer daemon may say more in the same version.
-    """
+    """The reply in the frames that came."""
     if len(frames) != 1:
         raise ProtocolError(f"the daemon's reply has {len(frames)} frames instead of one; is it a tuner daemon?")
     try:
-        reply = Reply.model_validate_json(frames[0], extra="ignore")
+        reply = Reply.model_validate_json(frames[0])
     except ValidationError as error:
         raise ProtocolError(f"the daemon's reply cannot be understood: {_sentence(error)}") from None
     if reply.v != VERSION:
@@ -102,7 +99,7 @@ def checked(reply: Reply) -> Reply:
 def answer(reply: Reply, model: type[M]) -> M:
     """The body of a reply as its model."""
     try:
-        return model.model_validate(reply.body, extra="ignore")
+        return model.model_validate(reply.body)
     except ValidationError as error:
         raise ProtocolError(f"the daemon's answer is not a {model.__name__}: {_sentence(error)}") from None
 

@@ -94,14 +94,14 @@ class Follower:
         self._heard_s = now_s
         try:
             if topic == BEAT_TOPIC:
-                self._beat(Beat.model_validate_json(payload, extra="ignore"), now_s)
+                self._beat(Beat.model_validate_json(payload), now_s)
                 return []
             if topic == PROGRESS_TOPIC:
-                progress = Progress.model_validate_json(payload, extra="ignore")
+                progress = Progress.model_validate_json(payload)
                 return [progress] if self._wanted(progress.campaign) else []
             if not self._wanted(topic.decode("utf-8", "replace")):
                 return []  # a subscription is for all topics that begin so
-            event = EventMessage.model_validate_json(payload, extra="ignore")
+            event = EventMessage.model_validate_json(payload)
         except ValidationError as error:
             raise ProtocolError(f"an event of the daemon cannot be understood: {error.errors()[0]['msg']}") from None
         if event.v != VERSION:

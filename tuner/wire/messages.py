@@ -7,20 +7,32 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 VERSION = 1
 LARGEST_BYTES = 256_000
 RequestId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{8,64}$")]
+Count = Annotated[int, Field(ge=1, le=2**53)]  # whole numbers that every JSON library reads without loss
+Value = (
+    Annotated[float, Field(ge=-1e300, le=1e300)]
+    | Annotated[int, Field(ge=-(2**53), le=2**53)]
+    | Annotated[str, Field(max_length=200)]
+)
 Status = Literal["done", "accepted", "refused", "failed"]
 Role = Literal["viewer", "operator", "engineer", "controller"]
 
 
 class Message(BaseModel):
-    """Base: nothing unknown, frozen, no NaN nor infinities."""
+    """Base of what clients send: nothing unknown, frozen, no NaN nor infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Told(BaseModel):
+    """Base of what the daemon says: a newer one may say more in the same version, and that is left aside."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
 
 class Request(Message):
     """What a client sends to the requests' socket."""
 
-    v: int = Field(VERSION, description="version of this protocol")
+    v: Annotated[int, Field(ge=0, le=2**31)] = Field(VERSION, description="version of this protocol")
     id: RequestId = Field(description="chosen by the client, new for each request; a retry has the same")
     op: Annotated[str, Field(max_length=64)] = Field(description="what to do")
     campaign: Annotated[str, Field(max_length=64)] | None = Field(None, description="which campaign, if it needs one")
@@ -30,7 +42,7 @@ class Request(Message):
     body: dict[str, Any] = Field(default_factory=dict, description="as the operation needs it")
 
 
-class Reply(Message):
+class Reply(Told):
     """What the daemon answers."""
 
     v: int = Field(VERSION, description="version of this protocol")
@@ -44,7 +56,7 @@ class Reply(Message):
     body: dict[str, Any] = Field(default_factory=dict, description="what was asked for")
 
 
-class EventMessage(Message):
+class EventMessage(Told):
     """What the daemon publishes: a frame with the campaign's name, then a frame with this."""
 
     v: int = VERSION
@@ -57,7 +69,7 @@ class EventMessage(Message):
     body: dict[str, Any]
 
 
-class Beat(Message):
+class Beat(Told):
     """Published on the topic `~beat` every two seconds: a client that hears none has lost the daemon."""
 
     v: int = VERSION
@@ -66,7 +78,7 @@ class Beat(Message):
     heads: dict[str, int] = Field(description="the last event's number of every campaign in memory")
 
 
-class Progress(Message):
+class Progress(Told):
     """Published on the topic `~progress`: passing news, not kept."""
 
     v: int = VERSION
@@ -81,7 +93,7 @@ BEAT_TOPIC = b"~beat"
 PROGRESS_TOPIC = b"~progress"
 
 
-class TrialView(Message):
+class TrialView(Told):
     """A trial on the screen."""
 
     number: int
@@ -105,7 +117,7 @@ class TrialView(Message):
     excluded: str | None
 
 
-class DuelView(Message):
+class DuelView(Told):
     """A question on the screen: left or right, or can't tell."""
 
     number: int
@@ -114,7 +126,7 @@ class DuelView(Message):
     asked_at: str
 
 
-class JudgmentView(Message):
+class JudgmentView(Told):
     """An answer on the screen."""
 
     number: int
@@ -128,7 +140,7 @@ class JudgmentView(Message):
     retracted: str | None
 
 
-class MachineView(Message):
+class MachineView(Told):
     """What is known about the machine's setting."""
 
     requested: dict[str, float | int | str] | None
@@ -139,7 +151,7 @@ class MachineView(Message):
     home_failed: str | None
 
 
-class ParameterView(Message):
+class ParameterView(Told):
     """A parameter, for tables and arrows."""
 
     name: str
@@ -152,7 +164,7 @@ class ParameterView(Message):
     choices: list[str]
 
 
-class BudgetView(Message):
+class BudgetView(Told):
     """What is used of the budget."""
 
     trials: int
@@ -163,7 +175,7 @@ class BudgetView(Message):
     estimated_s: float | None = Field(description="seconds to the end at the present pace; None: not known")
 
 
-class CampaignView(Message):
+class CampaignView(Told):
     """A campaign as a client sees it; the answer to `snapshot`."""
 
     name: str
@@ -200,7 +212,11 @@ class Nothing(Message):
     """An empty body."""
 
 
-class Pong(Message):
+class Accepted(Told):
+    """An empty answer: it will be done."""
+
+
+class Pong(Told):
     """The answer to `ping`."""
 
     now: str
@@ -209,10 +225,10 @@ class Pong(Message):
 class Hello(Message):
     """Which versions of the protocol the client speaks."""
 
-    versions: list[int] = Field(min_length=1, max_length=20)
+    versions: list[Annotated[int, Field(ge=0, le=2**31)]] = Field(min_length=1, max_length=20)
 
 
-class Welcome(Message):
+class Welcome(Told):
     """The answer to `hello`."""
 
     version: int = Field(description="the highest version that both speak")
@@ -220,10 +236,10 @@ class Welcome(Message):
     you: str = Field(description="how the journal signs what you do: the person, then ` via ` and the key's name")
     role: Role
     ops: list[str] = Field(description="the operations this role may use")
-    events: str = Field(description="where events are published, if the daemon knows it")
+    events: str = Field(description="where events are published for who asks this way: a file, or the network")
 
 
-class CampaignLine(Message):
+class CampaignLine(Told):
     """One campaign in `status`."""
 
     name: str
@@ -240,14 +256,14 @@ class CampaignLine(Message):
     n: int
 
 
-class SetAside(Message):
+class SetAside(Told):
     """A campaign that cannot be read: it is left alone, and the others go on."""
 
     name: str
     why: str
 
 
-class StatusBody(Message):
+class StatusBody(Told):
     """The answer to `status`."""
 
     tuner: str
@@ -260,6 +276,8 @@ class StatusBody(Message):
     over: int = Field(0, description="campaigns that are over and not in this list; `snapshot` knows them by name")
     set_aside: list[SetAside] = Field(default_factory=list, description="campaigns that cannot be read, and why")
     compute: dict[str, Any]
+    troubles: int = Field(0, description="messages and events that raised an error of tuner's own; the log has each")
+    busy: int = Field(0, description="requests that were answered with `busy`")
 
 
 class CreateBody(Message):
@@ -268,7 +286,7 @@ class CreateBody(Message):
     config: Annotated[str, Field(max_length=200_000)]
 
 
-class EventsAfter(Message):
+class EventsAfter(Told):
     """Event numbers that a command led to: the campaign's `n` after it."""
 
     n: int
@@ -277,11 +295,11 @@ class EventsAfter(Message):
 class HistoryBody(Message):
     """Which page of the history."""
 
-    before: int | None = Field(None, ge=1, description="only events with a smaller number; None: the newest")
+    before: Count | None = Field(None, description="only events with a smaller number; None: the newest")
     limit: int = Field(50, ge=1, le=500)
 
 
-class HistoryPage(Message):
+class HistoryPage(Told):
     """Events, newest first."""
 
     events: list[EventMessage]
@@ -291,11 +309,11 @@ class HistoryPage(Message):
 class TrialsBody(Message):
     """Which page of the trials."""
 
-    before: int | None = Field(None, ge=1)
+    before: Count | None = None
     limit: int = Field(100, ge=1, le=500)
 
 
-class TrialsPage(Message):
+class TrialsPage(Told):
     """Trials and the judgments about them, newest first."""
 
     trials: list[TrialView]
@@ -303,14 +321,14 @@ class TrialsPage(Message):
     more: bool
 
 
-class ChampionBody(Message):
+class ChampionBody(Told):
     """The answer to `champion`."""
 
     champion: TrialView | None
     judgments: list[JudgmentView] = Field(description="the duels it has won, lost or drawn")
 
 
-class Recommendation(Message):
+class Recommendation(Told):
     """The setting that the model believes best; none while there is no valid trial."""
 
     setting: dict[str, float | int | str] | None
@@ -323,10 +341,10 @@ class Recommendation(Message):
 class PlanBody(Message):
     """Which setting the way to is asked for; None: the open proposal's."""
 
-    setting: dict[str, float | int | str] | None = None
+    setting: Annotated[dict[Annotated[str, Field(max_length=64)], Value], Field(max_length=200)] | None = None
 
 
-class PlanView(Message):
+class PlanView(Told):
     """The moves that lead to a setting."""
 
     steps: list[dict[str, float | int | str]]
@@ -334,13 +352,13 @@ class PlanView(Message):
     texts: list[str]
 
 
-class ConfigBody(Message):
+class ConfigBody(Told):
     """The answer to `config`: the terms of a campaign as it runs."""
 
     terms: SerializeAsAny[Any]
 
 
-class Explanation(Message):
+class Explanation(Told):
     """Why this setting, which parameters matter, what is left to gain."""
 
     trial: TrialView | None
@@ -352,7 +370,7 @@ class Explanation(Message):
     operators: dict[str, float] = Field(description="each operator's noise, beside the first one's")
 
 
-class SliceView(Message):
+class SliceView(Told):
     """One parameter through the champion: lists of equal length; quality in units of the judges' noise."""
 
     name: str
@@ -369,7 +387,7 @@ class SliceView(Message):
     feasible: list[bool] = Field(description="whether the constraints hold")
 
 
-class Slices(Message):
+class Slices(Told):
     """One-dimensional cuts through the champion; none while there is no champion."""
 
     champion: int | None

@@ -1,6 +1,7 @@
 """The operations of the wire: for each its body, its answer, who may use it, and whether it needs a campaign."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -11,6 +12,7 @@ from tuner.wire.messages import Role
 ANYONE: frozenset[Role] = frozenset({"viewer", "operator", "engineer", "controller"})
 PEOPLE: frozenset[Role] = frozenset({"operator", "engineer"})
 WORKERS: frozenset[Role] = frozenset({"operator", "engineer", "controller"})
+Lane = Literal["ordinary", "urgent", "model"]
 ENGINEER: frozenset[Role] = frozenset({"engineer"})
 
 
@@ -25,6 +27,7 @@ class Op:
         about: One sentence.
         campaign: Whether the request must name a campaign.
         command: Whether it changes something; such a request is journalled and done once, however often it is sent.
+        lane: Urgent ones never wait for others; those for the model wait for a compute process.
     """
 
     body: type[BaseModel]
@@ -33,11 +36,16 @@ class Op:
     about: str
     campaign: bool = True
     command: bool = False
+    lane: Lane = "ordinary"
 
 
 def _command(body: type[c.Order], roles: frozenset[Role]) -> Op:
     about = (body.__doc__ or "").partition("\n")[0]
-    return Op(body, m.EventsAfter, roles, about, command=True)
+    return Op(body, m.EventsAfter, roles, about, command=True, lane="urgent" if body in c.URGENT else "ordinary")
+
+
+def _of_model(answer: type[BaseModel], about: str) -> Op:
+    return Op(m.Nothing, answer, ANYONE, about, lane="model")
 
 
 OPS: dict[str, Op] = {
@@ -49,9 +57,9 @@ OPS: dict[str, Op] = {
     "history": Op(m.HistoryBody, m.HistoryPage, ANYONE, "A page of a campaign's events, newest first."),
     "trials": Op(m.TrialsBody, m.TrialsPage, ANYONE, "A page of a campaign's trials, newest first."),
     "champion": Op(m.Nothing, m.ChampionBody, ANYONE, "The best trial so far, and its duels."),
-    "recommendation": Op(m.Nothing, m.Recommendation, ANYONE, "The setting that the model believes best."),
-    "explanation": Op(m.Nothing, m.Explanation, ANYONE, "Why this setting, what matters, what is left to gain."),
-    "slices": Op(m.Nothing, m.Slices, ANYONE, "Posterior mean, credible band and P(valid) along each parameter."),
+    "recommendation": _of_model(m.Recommendation, "The setting that the model believes best."),
+    "explanation": _of_model(m.Explanation, "Why this setting, what matters, what is left to gain."),
+    "slices": _of_model(m.Slices, "Posterior mean, credible band and P(valid) along each parameter."),
     "plan": Op(m.PlanBody, m.PlanView, ANYONE, "The moves that would lead to a setting, before it is approved."),
     "campaign.create": Op(m.CreateBody, m.EventsAfter, ENGINEER, "Create a campaign.", campaign=False, command=True),
     "campaign.start": _command(c.Start, PEOPLE),
@@ -69,5 +77,12 @@ OPS: dict[str, Op] = {
     "judgment.tie": _command(c.Tie, PEOPLE),
     "judgment.retract": _command(c.Retract, PEOPLE),
     "lot.change": _command(c.ChangeLot, WORKERS),
-    "daemon.stop": Op(m.Nothing, m.Nothing, ENGINEER, "Bring every machine home and end the daemon.", campaign=False),
+    "daemon.stop": Op(
+        m.Nothing,
+        m.Accepted,
+        ENGINEER,
+        "Bring every machine home and end the daemon.",
+        campaign=False,
+        lane="urgent",
+    ),
 }

@@ -1,0 +1,47 @@
+"""A proposal in any case: the model's, else a cheap one from a worker, else the same computed here."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from tuner.compute.backend import Backend, ComputeCancelled, ComputeError, ComputeTimeout, Json, WorkerDied
+
+CHEAP_S = 5.0  # it takes milliseconds where a worker is free
+
+log = logging.getLogger(__name__)
+
+
+async def proposal(backend: Backend, payload: Mapping[str, Json], deadline_s: float) -> tuple[Json, str]:
+    """Return a proposal in the form of `tuner.compute.tasks.propose`, and why it is not the model's; else nothing.
+
+    Raises:
+        ComputeCancelled: The backend was closed.
+        ComputeError: There is no setting to propose; the text says why.
+    """
+    job = backend.submit("propose", payload)
+    try:
+        return await job.result(deadline_s), ""
+    except ComputeCancelled:
+        raise
+    except ComputeError as error:
+        why = str(error)
+    finally:
+        job.cancel()
+    cheap = backend.submit("fallback", payload)
+    try:
+        return await cheap.result(CHEAP_S), why
+    except (ComputeTimeout, WorkerDied) as error:  # nothing is wrong with the question
+        log.warning("a cheap proposal is computed in the daemon itself: %s", error)
+    finally:
+        cheap.cancel()
+    return await asyncio.to_thread(_here, payload), why
+
+
+def _here(payload: Mapping[str, Json]) -> Json:
+    # imported when it is needed: scipy takes a second, and the daemon works without it
+    from tuner.compute.tasks import fallback
+
+    try:
+        return fallback(payload)
+    except Exception as error:
+        raise ComputeError(f"fallback failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,112 @@
+"""Questions that only the model can answer: equal ones are asked once, and nobody may have many open."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from typing import Any
+
+from pydantic import BaseModel
+
+from tuner.campaign.decide import Refusal
+from tuner.campaign.model_input import model_input, operator_names
+from tuner.campaign.state import State
+from tuner.compute.backend import Backend, ComputeError
+from tuner.daemon.views import trial_view
+from tuner.wire import messages as m
+
+COMPUTE_DEADLINE_S = 60.0
+MOST_ASKED = 4  # different questions that one key has begun and that are not answered yet
+MOST_OPEN = 12  # of all keys
+KEPT = 64  # answers
+
+_TASKS = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}
+_Question = tuple[str, str, int]  # operation, campaign, number of its last event: the answer depends on nothing else
+
+
+class Questions:
+    """Answers that are known, and those that are being computed.
+
+    Args:
+        compute: Knows the model.
+    """
+
+    def __init__(self, compute: Backend) -> None:
+        self._compute = compute
+        self._asked: Counter[str] = Counter()
+        self._open: dict[_Question, asyncio.Task[BaseModel]] = {}
+        self._known: OrderedDict[_Question, BaseModel] = OrderedDict()
+
+    async def ask(self, op: str, state: State, key: str) -> BaseModel:
+        """The answer, sooner or later.
+
+        Raises:
+            Refusal: There is none now, or the key has too many questions open.
+        """
+        question = (op, state.name, state.seq)
+        if question in self._known:
+            self._known.move_to_end(question)
+            return self._known[question]
+        task = self._open.get(question)
+        if task is None:
+            if self._asked[key] >= MOST_ASKED or len(self._open) >= MOST_OPEN:
+                raise Refusal("busy", "too many questions to the model are open; wait for their answers")
+            self._asked[key] += 1
+            task = self._open[question] = asyncio.create_task(self._compute_answer(question, state, key))
+            task.add_done_callback(_seen)
+        return await asyncio.shield(task)  # whoever goes away leaves the others their answer
+
+    async def _compute_answer(self, question: _Question, state: State, key: str) -> BaseModel:
+        op = question[0]
+        try:
+            job = self._compute.submit(_TASKS[op], model_input(state))
+            try:
+                answer = _view(op, state, await job.result(COMPUTE_DEADLINE_S))
+            finally:
+                job.cancel()
+        except ComputeError as error:
+            raise Refusal("not_ready", f"the model has no answer now: {error}") from error
+        finally:
+            del self._open[question]
+            self._asked[key] -= 1
+            if not self._asked[key]:
+                del self._asked[key]
+        self._known[question] = answer
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return answer
+
+
+def _seen(task: "asyncio.Task[BaseModel]") -> None:
+    """All who asked may have gone: then nobody else looks at what went wrong."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _view(op: str, state: State, found: Any) -> BaseModel:
+    if op == "recommendation":
+        return _recommendation(state, found)
+    if op == "slices":
+        return m.Slices(champion=found["champion_id"], mass=found["mass"], slices=found["slices"])
+    names = operator_names(state)
+    return m.Explanation(
+        trial=trial_view(state.trials[-1]) if state.trials else None,
+        importance=found["importance"],
+        outlook=found["outlook"],
+        contradictions=[
+            {"trials": one["trials"], "judgment": state.active[one["judgment"] - 1].number}
+            for one in found["contradictions"]
+        ],
+        operators={names[int(one["operator"].split()[-1]) - 1]: one["noise"] for one in found["operators"]},
+    )
+
+
+def _recommendation(state: State, found: dict[str, Any] | None) -> m.Recommendation:
+    if found is None:
+        return m.Recommendation(setting=None, champion=None, same_as_champion=False, better=None, valid=None)
+    champion = state.trials[found["champion_id"] - 1]
+    return m.Recommendation(
+        setting=found["setting"],
+        champion=trial_view(champion),
+        same_as_champion=found["setting"] == champion.setting,
+        better=found["better"],
+        valid=found["valid"],
+    )
