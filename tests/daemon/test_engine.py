@@ -12,6 +12,7 @@ from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
+from tuner.daemon import known
 from tuner.daemon.archive import Archive, kept_state, load_index, load_state, save_index
 from tuner.daemon.engine import Engine, RequestKey
 from tuner.daemon.schedule import BACKUPS_KEPT, Calendar
@@ -125,13 +126,13 @@ async def test_a_campaign_that_cannot_be_read_is_set_aside_and_the_others_go_on(
         store.append([NewRow("bad", "2026-03-02T09:00:00.000000Z", "melted", '{"type":"melted"}', "eve")])
     async with desk(tmp_path) as made:
         assert set(made.engine.states) == {"good"}
-        assert list(made.engine.set_aside) == ["bad"]
-        assert "event 3 cannot be read" in made.engine.set_aside["bad"]
+        assert list(made.engine.known.set_aside) == ["bad"]
+        assert "event 3 cannot be read" in made.engine.known.set_aside["bad"]
         refused = await made.engine.post("bad", c.Start(), ANNA, request=RequestKey("desk", "start-it", "d"))
         assert (refused.status, refused.code) == ("refused", "unreadable")
         assert "the campaign bad is set aside: event 3 cannot be read" in refused.text
         with pytest.raises(Refusal, match="the campaign bad is set aside"):
-            await made.engine.find("bad")
+            await made.engine.known.find("bad")
         problems = await made.engine.configure([("bad", terms()), ("good", terms(trials=11)), ("new", terms())])
         assert [problem[:30] for problem in problems] == ["the campaign bad is set aside:"]
         assert (await made.engine.post("good", c.Start())).status == "done"
@@ -148,11 +149,11 @@ async def test_a_campaign_that_is_over_and_cannot_be_read_is_set_aside_when_it_i
         store.append([NewRow("old", "2026-03-02T09:00:00.000000Z", "melted", '{"type":"melted"}', "eve")])
         save_index(store, {"old": store.head[0]})
     async with desk(tmp_path) as made:
-        assert (made.engine.over(), made.engine.set_aside) == (1, {})
+        assert (made.engine.known.over(), made.engine.known.set_aside) == (1, {})
         assert (await made.engine.post("old", c.Start())).code == "unreadable"
-        assert made.engine.over() == 0
+        assert made.engine.known.over() == 0
         with pytest.raises(Refusal, match="event 7 cannot be read: no event 'melted' is known"):
-            await made.engine.find("old")
+            await made.engine.known.find("old")
 
 
 @pytest.mark.asyncio
@@ -206,9 +207,9 @@ async def test_campaigns_that_are_over_are_not_read_at_the_start_but_found_when_
         await made.engine.close()
     async with desk(tmp_path) as made:
         assert set(made.engine.states) == {"new"}
-        assert made.engine.over() == 1
-        assert await made.engine.find("old") == old
-        assert await made.engine.find("nobody") is None
+        assert made.engine.known.over() == 1
+        assert await made.engine.known.find("old") == old
+        assert await made.engine.known.find("nobody") is None
         assert (await made.engine.post("old", c.Start())).status == "done"
         assert made.engine.states["old"].mode is Mode.EXECUTE
     async with desk(tmp_path) as made:
@@ -217,7 +218,7 @@ async def test_campaigns_that_are_over_are_not_read_at_the_start_but_found_when_
 
 @pytest.mark.asyncio
 async def test_snapshots_are_what_the_events_give_and_those_of_other_source_are_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr(known, "SNAPSHOT_EVERY", 5)
     async with desk(tmp_path) as made:
         await make(made.engine, "press")
         await made.engine.post("press", c.Start())

@@ -106,7 +106,7 @@ class Answers:
         state = self._engine.states.get(name)
         if state is None:
             async with self._few_readers:
-                state = await self._engine.find(name)
+                state = await self._engine.known.find(name)
         if state is None:
             raise Refusal("not_found", f"there is no campaign {name!r}")
         return state
@@ -139,8 +139,8 @@ class Answers:
             seq=self._engine.seq,
             state_directory=str(self._facts.state_directory),
             campaigns=[campaign_line(state, now) for state in states],
-            over=self._engine.over(),
-            set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.set_aside.items())],
+            over=self._engine.known.over(),
+            set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.known.set_aside.items())],
             compute=_stats(self._compute),
             troubles=self._troubles.count,
             busy=self._busy(),

@@ -1,7 +1,6 @@
 """The one owner of all campaigns' states: takes commands from a queue, journals what they do, then acknowledges."""
 
 import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,13 +10,14 @@ from typing import NoReturn
 
 from tuner.address import shared
 from tuner.campaign import commands as c
-from tuner.campaign.decide import ENDED, Actor, Refusal, automatic, decide
+from tuner.campaign.decide import Actor, Refusal, automatic, decide
 from tuner.campaign.effects import Effect, wanted
-from tuner.campaign.evolve import HistoryError, Recorded, evolve
+from tuner.campaign.evolve import Recorded, evolve
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.terms import Terms
 from tuner.daemon.ahead import Ahead
-from tuner.daemon.archive import Archive, RequestKey, load_index, load_state, save_index, save_state
+from tuner.daemon.archive import Archive, RequestKey
+from tuner.daemon.known import KnownCampaigns
 from tuner.daemon.troubles import Troubles
 from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
@@ -27,11 +27,9 @@ from tuner.times import text_of
 
 SYSTEM = Actor("tuner", "engineer")
 URGENT, OWN, ORDINARY = range(3)  # lines of commands
-SNAPSHOT_EVERY = 200
 MOST_WAITING = 2000
 DEFECT = "an error in tuner's own code, see the daemon's log: nothing was written down"
 _TRY_AGAIN_S = 2.0
-READ_ON = "`tuner journal verify` names its event; a newer tuner may read it, or restore a backup"
 
 log = logging.getLogger(__name__)
 
@@ -115,10 +113,8 @@ class Engine:
         self._queue: Ahead[Posted] = Ahead(3)
         self._urged_s: dict[str, float] = {}
         self._seq = 0
-        self._kept: dict[str, int] = {}
-        self._ended: dict[str, int] = {}
-        self.states: dict[str, State] = {}
-        self.set_aside: dict[str, str] = {}  # campaigns that cannot be read, and why
+        self.known = KnownCampaigns(archive, clock)
+        self.states = self.known.states
 
     @property
     def seq(self) -> int:
@@ -128,54 +124,7 @@ class Engine:
     async def load(self) -> None:
         """Read the states of all campaigns that are not over."""
         self._seq = (await self._archive.call(lambda store: store.head))[0]
-        self._ended = await self._archive.call(load_index)
-        rows = await self._archive.call(lambda store: store.campaigns())
-        names = [row.name for row in rows if self._ended.get(row.name) != row.last_seq]
-        for name in names:
-            state = await self._read(name)
-            if state is None:
-                continue
-            if _over(state):  # without a snapshot: it is small, and nobody may ever ask for it
-                self._ended[name] = state.seq
-            else:
-                self.states[name] = state
-        if names:
-            await self._archive.call(lambda store: save_index(store, self._ended))
-
-    async def _read(self, name: str) -> State | None:
-        """A campaign's state from the journal; one that cannot be read is set aside, for the others must go on."""
-        try:
-            state = await self._archive.call(lambda store: load_state(store, name))
-            if state is not None:  # whoever looks at it must be able to
-                wanted(state), automatic(state, self._clock()), state.champion
-        except JournalError:
-            raise
-        except Exception as error:
-            known = isinstance(error, HistoryError)
-            why = self.set_aside[name] = str(error) if known else f"{type(error).__name__}: {error}"
-            log.error("%s is set aside, because it cannot be read: %s", name, why, exc_info=not known)  # noqa: TRY400
-            return None
-        return state
-
-    async def find(self, name: str) -> State | None:
-        """A campaign's state; one that is over is read from the journal.
-
-        Raises:
-            Refusal: It cannot be read.
-        """
-        state = self.states.get(name)
-        if state is None and name in self._ended:
-            state = await self._read(name)
-        self._refuse_set_aside(name)
-        return state
-
-    def _refuse_set_aside(self, name: str) -> None:
-        if name in self.set_aside:
-            raise Refusal("unreadable", f"the campaign {name} is set aside: {self.set_aside[name]}; {READ_ON}")
-
-    def over(self) -> int:
-        """How many campaigns are over and not in memory."""
-        return len(self._ended.keys() - self.states.keys() - self.set_aside.keys())
+        await self.known.load()
 
     async def post(
         self,
@@ -215,7 +164,7 @@ class Engine:
                     posted.answered.set_result(Result("failed", "defect", DEFECT))
 
     async def _process(self, batch: list[Posted]) -> None:
-        await self._remember({posted.campaign for posted in batch})
+        await self.known.remember({posted.campaign for posted in batch})
         known = await self._archive.replies([posted.request for posted in batch if posted.request])
         draft = _Draft()
         for posted in batch:
@@ -233,14 +182,7 @@ class Engine:
             self._not_stored(draft, error)
             return
         self._stored(draft)
-        await self._keep(draft.states)
-
-    async def _remember(self, names: set[str]) -> None:
-        """Read campaigns that are over but spoken of."""
-        for name in names & self._ended.keys() - self.states.keys() - self.set_aside.keys():
-            state = await self._read(name)
-            if state is not None:
-                self.states[name] = state
+        await self.known.keep(draft.states)
 
     def _safely(self, posted: Posted, draft: _Draft) -> Result:
         """Decide on one command; an error of our own takes back what it has drafted, and nothing else."""
@@ -284,7 +226,7 @@ class Engine:
 
     def _check(self, posted: Posted, state: State | None, draft: _Draft) -> None:
         """Work must still be wanted, and two campaigns cannot move one machine at the same time."""
-        self._refuse_set_aside(posted.campaign)
+        self.known.refuse_unreadable(posted.campaign)
         name, command = posted.campaign, posted.command
         if isinstance(command, c.Hold | c.Stop | c.Abort):
             self._urged_s[name] = max(posted.arrived_s, self._urged_s.get(name, 0.0))
@@ -359,24 +301,6 @@ class Engine:
                 posted.answered.set_result(result)
         raise error
 
-    async def _keep(self, states: dict[str, State]) -> None:
-        """Write snapshots now and then, and note campaigns that are over; without room there will be another time."""
-        with contextlib.suppress(TryAgainError):
-            await self._write_snapshots(states)
-
-    async def _write_snapshots(self, states: dict[str, State]) -> None:
-        ended = False
-        for name, state in states.items():
-            over = _over(state)
-            if over or state.count - self._kept.get(name, 0) >= SNAPSHOT_EVERY:
-                await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
-                self._kept[name] = state.count
-            if over and self._ended.get(name) != state.seq:
-                self._ended[name] = state.seq
-                ended = True
-        if ended:
-            await self._archive.call(lambda store: save_index(store, self._ended))
-
     async def resume(self) -> None:
         """After a start: what was under way is not known to have happened; then work begins."""
         for state in list(self.states.values()):
@@ -390,7 +314,7 @@ class Engine:
         problems = []
         for name, terms in campaigns:
             try:
-                known = await self.find(name) is not None
+                known = await self.known.find(name) is not None
             except Refusal as refusal:
                 problems.append(refusal.text)
                 continue
@@ -404,17 +328,8 @@ class Engine:
         return problems
 
     async def close(self) -> None:
-        """Keep snapshots, so that the next start is quick; if that is not possible it is only slower."""
-        with contextlib.suppress(JournalError):
-            for state in self.states.values():
-                await self._archive.call(lambda store, state=state: save_state(store, state))  # type: ignore[misc]
-            await self._archive.call(lambda store: save_index(store, self._ended))
-
-
-def _over(state: State) -> bool:
-    """Whether nothing more is to be done for a campaign."""
-    stuck = state.machine.home_failed is not None  # people must go on seeing this
-    return state.mode in ENDED and state.trial is None and wanted(state) is None and not stuck
+        """Keep snapshots, so that the next start is quick."""
+        await self.known.close()
 
 
 def _earlier(posted: Posted, known: dict[RequestKey, Reply], draft: _Draft) -> Result | None:
