@@ -21,8 +21,8 @@ from tuner.wire.ops import OPS
 GOOD_ID = re.compile(r"[0-9A-Za-z_-]{8,64}", re.ASCII)
 STATUSES = {"done", "accepted", "refused", "failed"}
 SHARE = 0.15  # of requests that are not spoilt
-USUAL_OPEN, MANY_OPEN = 8, 450  # the second is over the limits
-BURST_EVERY = 600
+USUAL_OPEN, MANY_OPEN = 20, 450  # the second is over the limits
+BURST_EVERY = 2000
 SILENT_MS = 90_000
 LARGEST = 200_000
 NASTY_TEXTS = (
@@ -212,13 +212,15 @@ class Line:
         prepare(self.dealer, job["requests"], key)
         self.dealer.connect(job["requests"])
         self.named: Counter[str] = Counter()
-        self.sent = self.replies = 0
+        self.sent = self.replies = self.next_burst = 0
         self.codes: Counter[str] = Counter()
         self.strange: list[str] = []
 
     def fill(self) -> None:
         """Send until enough is open; now and then much more than is allowed."""
-        target = USUAL_OPEN if self.sent % BURST_EVERY else MANY_OPEN
+        target = USUAL_OPEN
+        if self.sent >= self.next_burst:
+            target, self.next_burst = MANY_OPEN, self.sent + BURST_EVERY
         while self.sent - self.replies < target:
             frames = self.fuzzer.message(self.role)
             name = expected_id(frames)

@@ -13,6 +13,7 @@ import zmq
 
 from tests.daemon.running import campaign_text, daemon, until
 from tests.wire.counterpart import free_endpoints
+from tuner.wire.client import Client
 from tuner.wire.endpoint import prepare
 from tuner.wire.keyfiles import write
 from tuner.wire.keys import KeyRing
@@ -30,6 +31,7 @@ class Plant:
         self.ring = KeyRing.open(running.state)
         self.keys = {role: self.new(role, role) for role in ROLES}
         self.keys["revoked"] = self.new("revoked", "operator")
+        self.keys["second"] = self.new("second", "engineer")
 
     def new(self, name, role) -> Path:
         path = self.running.directory / f"{name}.tuner-key"
@@ -88,25 +90,32 @@ def make_a_part(client):
     until(client, "press", lambda view: view.trial is None or view.trial.number > made)
 
 
-def rounds(client, count):
-    """Hold and go on, stop, go home and start, abort and start: how long each urgent one took."""
+def rounds(plant, count):
+    """Hold and go on, stop, go home and start, abort and start: how long each urgent one of a local engineer took.
+
+    What is not urgent comes from a key of its own: the local one may be flooded.
+    """
     took_s = {"hold": [], "stop": [], "home": [], "abort": []}
+    with plant.running.client() as local, Client.connect(key=plant.keys["second"]) as other:
 
-    def ask(name, op):
-        began_s = time.monotonic()
-        client.request(op, "press", timeout_s=PATIENCE_S)
-        took_s[name].append(time.monotonic() - began_s)
+        def ask(name):
+            began_s = time.monotonic()
+            local.request(f"campaign.{name}", "press", timeout_s=PATIENCE_S)
+            took_s[name].append(time.monotonic() - began_s)
 
-    for _ in range(count):
-        ask("hold", "campaign.hold")
-        client.request("campaign.resume", "press", timeout_s=PATIENCE_S)
-        ask("stop", "campaign.stop")
-        until(client, "press", lambda view: view.phase == "stopped")
-        client.request("campaign.start", "press", timeout_s=PATIENCE_S)
-        ask("abort", "campaign.abort")
-        ask("home", "campaign.home")
-        until(client, "press", lambda view: view.machine.home_wanted is None)
-        client.request("campaign.start", "press", timeout_s=PATIENCE_S)
+        def go_on(op):
+            other.request(op, "press", timeout_s=PATIENCE_S)
+
+        for _ in range(count):
+            ask("hold")
+            go_on("campaign.resume")
+            ask("stop")
+            until(other, "press", lambda view: view.phase == "stopped")
+            go_on("campaign.start")
+            ask("abort")
+            ask("home")
+            until(other, "press", lambda view: view.machine.home_wanted is None)
+            go_on("campaign.start")
     return took_s
 
 
@@ -117,9 +126,10 @@ def said(took_s):
 
 
 def test_urgent_requests_are_done_while_every_role_floods(plant):
-    with plant.flooded(plant.jobs(3, 199, local=True)) as codes, plant.running.client() as client:
-        took_s = rounds(client, 2)
-        status = client.request("status", timeout_s=PATIENCE_S).body
+    with plant.flooded(plant.jobs(3, 199, local=True)) as codes:
+        took_s = rounds(plant, 2)
+        with Client.connect(key=plant.keys["second"]) as client:
+            status = client.request("status", timeout_s=PATIENCE_S).body
     assert all(len(times) == 2 for times in took_s.values()), "none was refused"
     assert status["troubles"] == 0
     assert status["busy"] > 0, "the flood was over the limits"
@@ -129,15 +139,12 @@ def test_urgent_requests_are_done_while_every_role_floods(plant):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("who", [*ROLES, "revoked", "local", "all"])
-def test_urgent_requests_are_done_within_a_second_while_one_role_or_all_flood(plant, who, capsys):
+def test_urgent_requests_are_done_at_once_while_one_role_or_all_flood(plant, who, capsys):
     names = (*ROLES, "revoked") if who == "all" else () if who == "local" else (who,)
-    with (
-        plant.flooded(plant.jobs(12, 199, names, local=who in ("local", "all"))) as codes,
-        plant.running.client() as client,
-    ):
+    with plant.flooded(plant.jobs(12, 199, names, local=who in ("local", "all"))) as codes:
         if who in ("revoked", "all"):
             plant.ring.revoke("revoked")  # its connections stay open
-        took_s = rounds(client, 10)
+        took_s = rounds(plant, 10)
     with capsys.disabled():
         sys.stdout.write(f"\n{who}: {said(took_s)}; replies {codes}\n")
     assert all(len(times) == 10 for times in took_s.values())
