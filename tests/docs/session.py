@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+import pyte
+
 from tests.daemon.running import until
 from tests.docs.documents import ROOT, Command
 from tests.docs.table import PLACES, Place, state, words
@@ -201,19 +203,23 @@ class Session:
         return process.returncode
 
     def _at_a_terminal(self, text: str) -> int:
-        """Open it on a screen of 80 by 24, wait for the keys, leave."""
+        """Open it on a screen of 80 by 24, wait for a question, leave."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         process = self._started(f"{text} --operator lena", stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
         said, end, left = b"", time.monotonic() + PATIENT_S, False
+        screen = pyte.Screen(80, 24)
+        stream = pyte.ByteStream(screen)
         while process.poll() is None and time.monotonic() < end:
             if select.select([master], [], [], 0.1)[0]:
                 try:
-                    said += os.read(master, 65536)
+                    data = os.read(master, 65536)
                 except OSError:  # it has gone
                     break
-            if not left and b"link ok" in said:
+                said += data
+                stream.feed(data)
+            if not left and "Which part is better?" in "\n".join(screen.display):
                 os.write(master, b"q")
                 left = True
         os.close(master)
