@@ -48,13 +48,6 @@ CODES = {
     r"tuner demo --human": 130,  # nobody is there to judge: it is ended by Ctrl-C
 }
 
-# what is promised and does not hold today; the test fails as soon as it holds, so that this entry goes
-BROKEN = {
-    r"tuner simulate configs/sasena\.toml --judge noisy:0\.1 --seeds 0-9 .*": "median(regret) is 2.67",
-    r"tuner simulate configs/sasena\.toml --judge noisy:0\.1 --seeds 0-49 .*": "median(regret) is 2.91",
-    r"tuner simulate configs/sasena\.toml --in-process --seeds 0-19 .*": "median(regret) is 2.67",
-}
-
 
 @dataclass(frozen=True)
 class Place:

@@ -17,7 +17,7 @@ EVERYWHERE = [*PAGES, *CONFIGS]
 ALL = [command for page in EVERYWHERE for command in commands(page)]
 WITH_COMMANDS = [page for page in EVERYWHERE if commands(page)]
 GROUPS = ("adapters", "bench", "campaign", "journal", "keys")
-TABLES = {"NOT_RUN": table.NOT_RUN, "SLOW": table.SLOW, "CODES": table.CODES, "BROKEN": table.BROKEN}
+TABLES = {"NOT_RUN": table.NOT_RUN, "SLOW": table.SLOW, "CODES": table.CODES}
 
 
 def whole(command) -> bool:
@@ -35,8 +35,7 @@ def kind(command) -> str:
 
 
 def is_run(command) -> bool:
-    listed = table.found(table.NOT_RUN, command.text) or table.found(table.BROKEN, command.text)
-    return not listed and whole(command)
+    return not table.found(table.NOT_RUN, command.text) and whole(command)
 
 
 def to_run(page, *, all_of_them):
@@ -90,14 +89,6 @@ def test_the_commands_of_a_page_run_in_their_order(page):
 def test_all_the_commands_of_a_page_run_with_the_long_ones_and_those_in_prose(page):
     chosen = to_run(page, all_of_them=True)
     run_all(page, chosen if chosen != to_run(page, all_of_them=False) else [])
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what the documents promise and does not hold today")
-@pytest.mark.parametrize("command", [one for one in ALL if table.found(table.BROKEN, one.text)], ids=str)
-def test_what_does_not_hold_today(command):
-    run_all(command.page, [command])
 
 
 @pytest.mark.parametrize("name", TABLES)
