@@ -7,10 +7,11 @@ import socket
 import pytest
 from click.testing import CliRunner
 
-from tests.daemon.running import READY_S, campaign_text, daemon, tune
+from tests.daemon.running import campaign_text, daemon, tune
 from tests.daemon.test_daemon_troubles import HOME, remembering, setting_of
 from tests.journal.making import tampering
 from tests.journals.make import expected, restore
+from tests.patience import PATIENT_S
 from tuner.cli import cli
 from tuner.journal import NewRow, Store
 from tuner.wire.client import Client
@@ -114,7 +115,7 @@ def test_files_taken_away_under_the_daemon_end_it_and_the_machine_goes_home(suff
                 file.unlink()
             with pytest.raises((FailedReply, NoReplyError), match=r"nothing was written down|may or may not"):
                 client.change_lot("press", "L-lost")
-        assert running.process.wait(READY_S) == 1
+        assert running.process.wait(PATIENT_S) == 1
         assert lot == ""
         assert setting_of(running) == HOME
         what = "replaced" if replaced else "removed"
@@ -130,7 +131,7 @@ def test_a_new_journal_that_was_taken_away_is_missed_at_the_next_start():
             (running.state / f"journal.sqlite{suffix}").unlink()
         running.kill()
         running.start(wait=False)
-        assert running.process.wait(READY_S) == 1
+        assert running.process.wait(PATIENT_S) == 1
         assert "is gone or empty, but it had" in running.log()
 
 
@@ -144,12 +145,12 @@ def test_damage_far_back_is_found_after_the_start_and_before_the_next():
         with tampering(running.state / "journal.sqlite") as connection:
             connection.execute("UPDATE journal SET actor = 'eve' WHERE seq = 3")
         running.start(wait=False)
-        assert running.process.wait(READY_S) == 1
+        assert running.process.wait(PATIENT_S) == 1
         assert "event 3: the event or its hash was changed" in running.log()
         assert "stopping: the journal is damaged" in running.log()
         begun = running.log().count("ready: ")
         running.start(wait=False)
-        assert running.process.wait(READY_S) == 1
+        assert running.process.wait(PATIENT_S) == 1
         assert running.log().count("ready: ") == begun, "the next start begins no work"
 
 
@@ -205,9 +206,9 @@ def test_a_changed_reply_is_found_after_the_start():
         with tampering(running.state / "journal.sqlite") as connection:
             connection.execute("UPDATE replies SET digest = 'x'")
         running.start(wait=False)
-        assert running.process.wait(READY_S) == 1
+        assert running.process.wait(PATIENT_S) == 1
         assert "the reply 1 or its hash was changed" in running.log()
         begun = running.log().count("ready: ")
         running.start(wait=False)
-        assert running.process.wait(READY_S) == 1
+        assert running.process.wait(PATIENT_S) == 1
         assert running.log().count("ready: ") == begun, "the next start begins no work"

@@ -339,12 +339,14 @@ async def test_an_urgent_command_is_decided_before_all_that_waits_and_never_refu
         await made.engine.post("press", c.Start())
         asked = [
             asyncio.create_task(
-                made.engine.post("press", c.ChangeLot(lot=f"L{n}"), ANNA, request=RequestKey(f"lot-{n:08}", "d"))
+                made.engine.post(
+                    "press", c.ChangeLot(lot=f"L{n}"), ANNA, request=RequestKey("desk", f"lot-{n:08}", "d")
+                )
             )
             for n in range(150)
         ]
         await asyncio.sleep(0)
-        stopped = await made.engine.post("press", c.Stop(), ANNA, request=RequestKey("stop-0001", "d"))
+        stopped = await made.engine.post("press", c.Stop(), ANNA, request=RequestKey("desk", "stop-0001", "d"))
         assert stopped.status == "done"
         results = await asyncio.gather(*asked)
         assert [result.code for result in results].count("busy") == 50
@@ -358,12 +360,12 @@ async def test_a_start_that_was_overtaken_by_a_stop_starts_nothing(tmp_path, urg
     async with desk(tmp_path) as made:
         await make(made.engine, "press")
         began_s = asyncio.get_running_loop().time()
-        await made.engine.post("press", urgent, ANNA, request=RequestKey("urgent-01", "d"))
-        key = RequestKey("start-001", "d")
+        await made.engine.post("press", urgent, ANNA, request=RequestKey("desk", "urgent-01", "d"))
+        key = RequestKey("desk", "start-001", "d")
         start = await made.engine.post("press", c.Start(), ANNA, request=key, arrived_s=began_s)
         assert (start.status, start.code) == ("refused", "stale")
         assert made.engine.states["press"].mode is not Mode.EXECUTE
-        again = await made.engine.post("press", c.Start(), ANNA, request=RequestKey("start-002", "d"))
+        again = await made.engine.post("press", c.Start(), ANNA, request=RequestKey("desk", "start-002", "d"))
         assert again.code != "stale"
 
 
@@ -383,7 +385,7 @@ async def test_an_error_of_our_own_in_one_command_or_event_leaves_the_others_don
         monkeypatch.setattr(engines, "decide", broken)
         monkeypatch.setattr(made.engine, "_publish", lambda *_: 1 / 0)
         posts = [
-            made.engine.post(name, c.ChangeLot(lot=lot), ANNA, request=RequestKey(f"{name}-{lot}", "d"))
+            made.engine.post(name, c.ChangeLot(lot=lot), ANNA, request=RequestKey("desk", f"{name}-{lot}", "d"))
             for name, lot in (("press", "L1"), ("press", "poison"), ("press", "L2"), ("oven", "L3"))
         ]
         results = await asyncio.gather(*posts)
@@ -409,7 +411,9 @@ async def test_a_batch_that_cannot_be_stored_because_of_one_command_is_stored_wi
         monkeypatch.setattr(made.archive, "append", picky)
         results = await asyncio.gather(
             *(
-                made.engine.post("press", c.ChangeLot(lot=lot), ANNA, request=RequestKey(f"lot-{lot}-0001", "d"))
+                made.engine.post(
+                    "press", c.ChangeLot(lot=lot), ANNA, request=RequestKey("desk", f"lot-{lot}-0001", "d")
+                )
                 for lot in ("L1", "poison", "L2")
             )
         )

@@ -25,9 +25,9 @@ from tuner.campaign.terms import Terms
 from tuner.config import campaign as config
 from tuner.config import parameters as p
 from tuner.config import section
-from tuner.wire.messages import Message
+from tuner.wire.messages import Message, Told
 
-ROOTS = (events.Fact, Order, Message, Terms, State)
+ROOTS = (events.Fact, Order, Message, Told, Terms, State)
 
 # what a frame of JSON can hold: a lone surrogate cannot be written as UTF-8
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -1,6 +1,5 @@
 """Journals of every version stay readable: each is verified, folded, reported and replayed by the present code."""
 
-import re
 from typing import get_args
 
 import pytest
@@ -77,8 +76,5 @@ def test_every_proposal_of_it_is_computed_again(kept):
     state, known = kept
     shown = tuner("replay", "--state", state, "--workers", 2)
     count = known["proposals"]
-    if shown.exit_code == 0:
-        assert f"{count} proposals recomputed, every one identical (made by tuner corpus)" in shown.stdout
-    else:
-        assert re.search(rf"^\d+ of {count} proposals differ \(made by tuner corpus\)", shown.stderr, re.MULTILINE)
-        assert "cannot be read" not in shown.stderr
+    assert shown.exit_code == 0, shown.output
+    assert f"{count} proposals made by another version, tuner corpus: " in shown.stdout
