@@ -26,11 +26,12 @@
 /* A row on its wall is held this far inside: it stays positive, and cotangents stay finite. */
 #define AT_WALL 1e-290
 #define AT_ONCE 1e300
+#define BLOCK 8
 
 typedef struct {
     Py_ssize_t m, extra, zeros;
     const double *gamma, *lower, *upper, *force;
-    double *u, *w, *cot;
+    double *u, *w, *cot, *push;
 } Chain;
 
 /* The cotangent of the angle at which a row of a general interval meets a wall; <= 0 if not within pi/2. */
@@ -92,21 +93,22 @@ FAST static double advance(const Chain *chain, double c, double s, double kick, 
     return largest;
 }
 
-/* Kick the velocity of y by `share` of its force, and that of the rows with it; return by how much the kinetic energy
- * has grown. Rows m.. of Gamma hold the covariances of y with the rows. */
-FAST static double kick(const Chain *chain, double share)
+/* Rotate by (c, s), then kick the velocity of y by `share` of its force, and that of the rows with it. Return the
+ * largest next cotangent; `energy` grows by what the kinetic energy gains. Rows m.. of Gamma hold the covariances of y. */
+FAST static double turn(const Chain *chain, double c, double s, double share, double *energy)
 {
-    const Py_ssize_t m = chain->m;
-    double *restrict w = chain->w;
-    double gained = 0.0;
-    for (Py_ssize_t k = 0; k < chain->extra; k++) {
-        const double by = share * chain->force[k] * chain->u[m + k];
-        const double *restrict g = chain->gamma + (m + k) * (m + chain->extra);
-        gained += by * (w[m + k] + 0.5 * by);
-        w[m + k] += by;
-        for (Py_ssize_t i = 0; i < m; i++) w[i] += by * g[i];
+    const Py_ssize_t m = chain->m, extra = chain->extra, all = m + extra;
+    double *restrict push = chain->push;
+    double by = 0.0;
+    for (Py_ssize_t k = 0; k < extra; k++) {
+        const double y = chain->u[m + k], v = chain->w[m + k];
+        const double *restrict g = chain->gamma + (m + k) * all;
+        by = share * chain->force[k] * (y * c + v * s);
+        *energy += by * (v * c - y * s + 0.5 * by);
+        if (extra == 1) break;
+        for (Py_ssize_t i = 0; i < all; i++) push[i] = k ? push[i] + by * g[i] : by * g[i];
     }
-    return gained;
+    return extra > 1 ? advance(chain, c, s, 1.0, push) : advance(chain, c, s, by, chain->gamma + (extra ? m * all : 0));
 }
 
 /* By how much the target's potential differs from that of Gamma. */
@@ -120,47 +122,49 @@ static double correction(const Chain *chain)
     return total;
 }
 
-/* One part of the remaining angle (cr, sr); returns the bounces so far, or -1 if there were more than the limit. */
-static long part(Chain *chain, double cr, double sr, long bounces, long limit)
+/* The first place of a value that is there, eight at a time: the compiler makes one comparison of them. */
+FAST static Py_ssize_t place(const double *cot, double value)
 {
-    const Py_ssize_t m = chain->m;
-    double largest = advance(chain, 1.0, 0.0, 0.0, chain->gamma);
-    for (;;) {
-        /* the wall at cotangent y comes before the end if its sine over cosine is less than sr / cr */
-        if (largest <= 0.0 || cr >= sr * largest) {
-            advance(chain, cr, sr, 0.0, chain->gamma);
-            return bounces;
-        }
-        if (bounces == limit) return -1;
-        Py_ssize_t j = 0;
-        while (j < m - 1 && chain->cot[j] != largest) j++;
-        const double far = largest > 1e8 ? largest : sqrt(1.0 + largest * largest);
-        const double s = 1.0 / far, c = largest > 1e8 ? 1.0 : largest / far;
-        const double *g = chain->gamma + j * (m + chain->extra);
-        const double speed = chain->w[j] * c - chain->u[j] * s;
-        largest = advance(chain, c, s, -2.0 * speed / g[j], g);
-        if (j >= chain->zeros) chain->u[j] = speed < 0.0 ? chain->lower[j] : chain->upper[j];
-        const double c_rest = cr * c + sr * s;
-        sr = sr * c - cr * s;
-        cr = c_rest;
-        if (sr < 0.0) sr = 0.0;
-        bounces++;
+    Py_ssize_t begin = 0;
+    for (;; begin += BLOCK) {
+        int found = 0;
+        for (Py_ssize_t i = 0; i < BLOCK; i++) found |= cot[begin + i] == value;
+        if (found) break;
     }
+    while (cot[begin] != value) begin++;
+    return begin;
 }
 
 /* One trajectory in equal parts of angle (cosine, sine); returns the bounces, or -1 if there were more than the limit.
  * A kick by the tangent of half the angle before and after a part makes it a straight line where the force is one. */
 static long trajectory(Chain *chain, long parts, double cosine, double sine, long limit, double *energy)
 {
+    const Py_ssize_t all = chain->m + chain->extra;
     const double half = sine / (1.0 + cosine);
     long bounces = 0;
-    *energy = chain->extra ? kick(chain, half) - correction(chain) : 0.0;
-    for (long p = 0; p < parts; p++) {
-        bounces = part(chain, cosine, sine, bounces, limit);
-        if (bounces < 0) return -1;
-        if (chain->extra) *energy += kick(chain, p + 1 < parts ? 2.0 * half : half);
+    *energy = -correction(chain);
+    double largest = turn(chain, 1.0, 0.0, half, energy);
+    for (long p = 1; p <= parts; p++) {
+        double cr = cosine, sr = sine;
+        /* the wall at cotangent y comes before the end if its sine over cosine is less than sr / cr */
+        while (largest > 0.0 && cr < sr * largest) {
+            if (bounces == limit) return -1;
+            const Py_ssize_t j = place(chain->cot, largest);
+            const double far = largest > 1e8 ? largest : sqrt(1.0 + largest * largest);
+            const double s = 1.0 / far, c = largest > 1e8 ? 1.0 : largest / far;
+            const double *g = chain->gamma + j * all;
+            const double speed = chain->w[j] * c - chain->u[j] * s;
+            largest = advance(chain, c, s, -2.0 * speed / g[j], g);
+            if (j >= chain->zeros) chain->u[j] = speed < 0.0 ? chain->lower[j] : chain->upper[j];
+            const double c_rest = cr * c + sr * s;
+            sr = sr * c - cr * s;
+            cr = c_rest;
+            if (sr < 0.0) sr = 0.0;
+            bounces++;
+        }
+        largest = turn(chain, cr, sr, p < parts ? 2.0 * half : half, energy);
     }
-    if (chain->extra) *energy += correction(chain);
+    *energy += correction(chain);
     return bounces;
 }
 
@@ -186,13 +190,14 @@ static PyObject *run(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "buffers of unlike sizes");
         goto done;
     }
-    scratch = PyMem_Malloc(2 * (size_t)all * sizeof(double));
+    scratch = PyMem_Calloc(3 * (size_t)all + BLOCK, sizeof(double));
     if (scratch == NULL) {
         PyErr_NoMemory();
         goto done;
     }
     Py_BEGIN_ALLOW_THREADS
-    Chain chain = {m, extra, zeros, gamma.buf, lower.buf, upper.buf, force.buf, state.buf, NULL, scratch};
+    Chain chain = {m, extra, zeros, gamma.buf, lower.buf, upper.buf, force.buf,
+                   state.buf, NULL, scratch + 2 * all, scratch};
     double *start = scratch + all, energy;
     const double *height = heights.buf;
     const Py_ssize_t count = rows.len / state.len;

@@ -19,7 +19,7 @@ from tuner.core.ep import Sites, box_moments
 from tuner.core.linalg import FloatArray, cholesky, inverse_factored, low_rank, solve_factored
 
 LEAST = 1e-3
-WIDER = 25.0
+WIDER = 20.0
 NARROW = 0.1
 PARTS = 2
 
