@@ -140,7 +140,7 @@ def traffic():
         running.start()
         context = zmq.Context()
         dealer, events = context.socket(zmq.DEALER), context.socket(zmq.SUB)
-        dealer.connect(f"ipc://{running.state / 'requests.sock'}")
+        dealer.connect(f"ipc://{running.state / 'requests.own'}")
         events.connect(f"ipc://{running.state / 'events.sock'}")
         events.setsockopt(zmq.SUBSCRIBE, b"")
 
