@@ -59,10 +59,10 @@ def test_the_data_are_as_many_duels_as_asked_for_and_a_copy_goes_on_from_there()
 
 @pytest.mark.parametrize("dimensions", [1, 2])
 def test_a_campaign_s_data_are_those_of_a_run_that_has_converged(dimensions):
-    campaign, cost = converged(dimensions, 30)
-    assert (cost.dimensions, cost.duels) == (dimensions, 30)
+    campaign, cost = converged(dimensions, 60)
+    assert (cost.dimensions, cost.duels) == (dimensions, 60)
     assert cost.seconds > 0
-    assert campaign.optimizer.ledger.preferences()[1].m == 30
+    assert campaign.optimizer.ledger.preferences()[1].m == 60
     best = max(quality(dict(enumerate(point))) for point in np.random.default_rng(0).random((20_000, dimensions)))
     assert max(campaign.values.values()) >= best - 1e-5
 
@@ -81,6 +81,7 @@ def test_json_has_every_ratio_and_its_goals():
         assert {goal["name"] for goal in row["goals"]} == {"truncated", "effective"}
         assert all(row[name] > 0 for name in ("truncated", "effective", "proposal", "lin_ess", "laplace"))
         assert row["slowest"] >= row["proposal"]
+        assert (row["first"] is None) == row["data"].startswith("campaign")
     seconds = {one["dimensions"]: one["seconds"] for one in data["campaigns"]}
     assert set(seconds) == {1, 2, 6}
     assert data["goals"][0]["value"] == pytest.approx(seconds[1] / seconds[6])
@@ -105,13 +106,14 @@ def test_without_campaigns_there_are_none():
 
 def test_a_proposal_has_a_goal_at_100_and_500_rows_only():
     def marks(m, proposal):
-        row = SpeedRow("random, 2-D", m, 1.0, 4.0, 0.7, proposal, 99.0, 1.0, 1.0, 1.0)
+        row = SpeedRow("random, 2-D", m, 1.0, 4.0, 0.7, proposal, 99.0, 12.0, 1.0, 1.0, 1.0)
         return {mark.name: mark.reached for mark in row.marks}
 
     assert set(MOST_PROPOSAL) == {100, 500}
     assert marks(200, 99.0) == {"truncated": False, "effective": True}
     assert marks(100, 15.0)["proposal"]
     assert not marks(500, 15.0)["proposal"]
+    assert (marks(100, 1.0)["first"], marks(500, 1.0)["first"]) == (True, False)
 
 
 @pytest.mark.parametrize("rows", ["abc", "", "2", "20,,x", "100000"])

@@ -3,11 +3,17 @@
 import json
 
 import numpy as np
+import pytest
 
 from tests.core.optimizing import LIGHT
+from tests.core.reference import champion_duels
+from tuner.core.fitting import fit_hyper
+from tuner.core.observations import Observations
 from tuner.core.optimizer import Optimizer
 from tuner.core.parameters import Continuous
+from tuner.core.proposer import Fits, _refit_preferences
 from tuner.core.space import Space
+from tuner.core.strategy import Strategy
 
 PLANE = Space([Continuous("x", 0.0, 1.0), Continuous("y", 0.0, 1.0)])
 
@@ -81,3 +87,14 @@ def test_a_recommendation_made_when_doubt_has_just_arisen_is_the_model_s_champio
     recommended = PLANE.encode(optimizer.recommend())
     reach = 0.3 * known.model.hyper.kernel.lengthscales + 1e-9
     assert (np.abs(recommended - known.champion) <= reach).all()
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 6])
+def test_the_unsteady_judge_s_first_fit_from_the_sure_one_s_finds_what_cold_starts_find(dimensions):
+    strategy = Strategy()
+    points, duels = champion_duels(np.random.default_rng(dimensions), 40, dimensions)
+    data, groups = Observations(points, duels=duels), np.arange(dimensions)
+    cold = fit_hyper(data, prior=strategy.unsteady, groups=groups)
+    fits = _refit_preferences(data, strategy, Fits(), (), groups)
+    assert fits.unsteady.objective == pytest.approx(cold.objective, abs=0.05)
+    assert fits.unsteady.evaluations <= 20  # a cold fit makes three starts

@@ -113,6 +113,7 @@ def show_speed(found: Speed, *, compiled: bool, console: Console) -> None:
         "ESS/draw",
         "proposal",
         "slowest",
+        "first",
         "lin-ess",
         "its ESS",
     )
@@ -124,7 +125,9 @@ def show_speed(found: Speed, *, compiled: bool, console: Console) -> None:
         for name in ("truncated", "effective", "proposal"):
             text = f"{getattr(row, name):.3g}"
             cells.append(f"{text} {_verdict(marks[name])}" if name in marks else text)
-        cells += [f"{row.slowest:.3g}", f"{row.lin_ess:.3g}", f"{row.lin_ess_effective:.2g}", f"{row.laplace:.3g}"]
+        first = "-" if row.first is None else f"{row.first:.3g}"
+        cells += [f"{row.slowest:.3g}", f"{first} {_verdict(marks['first'])}" if "first" in marks else first]
+        cells += [f"{row.lin_ess:.3g}", f"{row.lin_ess_effective:.2g}", f"{row.laplace:.3g}"]
         table.add_row(*cells)
     console.print(table)
     for one in found.campaigns:
@@ -133,7 +136,8 @@ def show_speed(found: Speed, *, compiled: bool, console: Console) -> None:
         console.print(f"1-D over 6-D: {found.mark.value:.3g} {_verdict(found.mark)}")
     console.print(
         "truncated: exact draws with their Cholesky factor, hyper-parameters and EP's sites known. proposal: fits, "
-        "draws, acquisition, search and explanation (Optimizer.ask), the mean of four in a row; slowest: of the four. "
+        "draws, acquisition, search and explanation (Optimizer.ask), the mean of four in a row; slowest: of the four; "
+        "first: the one that first doubts the judge of duels brought along. "
         "Laplace: the posterior at fixed hyper-parameters. Medians of processor time, one thread."
     )
 

@@ -38,6 +38,7 @@ MOST_CAMPAIGN = 1.0
 
 # the last duels are the optimiser's own proposals, so that its next fits are warm, also that of the judge it may doubt
 _ASKED = 5
+_BROUGHT = 2  # too few of them to have doubted the judge
 _CYCLE = 4  # the hyper-parameters are fitted anew and the judge is doubted once in so many proposals
 _TOLD = 3  # settings told before a campaign
 
@@ -69,6 +70,8 @@ class SpeedRow:
         effective: Worst effective sample size over the number of draws.
         proposal: A whole proposal, the mean of four in a row, over the Gaussian draws.
         slowest: The slowest of the four.
+        first: The proposal that first doubts the judge of duels brought along, and fits that judge for the first time;
+            none for a campaign, which has doubted when it knew a dozen duels.
         lin_ess: As many draws of the paper's sampler, over the Gaussian draws.
         lin_ess_effective: Their worst effective sample size over the number of draws.
         laplace: Laplace's posterior at fixed hyper-parameters, over the Gaussian draws.
@@ -81,6 +84,7 @@ class SpeedRow:
     effective: float
     proposal: float
     slowest: float
+    first: float | None
     lin_ess: float
     lin_ess_effective: float
     laplace: float
@@ -94,6 +98,8 @@ class SpeedRow:
         ]
         if self.m in MOST_PROPOSAL:
             found.append(SpeedMark("proposal", "<=", MOST_PROPOSAL[self.m], self.proposal))
+            if self.first is not None:
+                found.append(SpeedMark("first", "<=", MOST_PROPOSAL[self.m], self.first))
         return found
 
 
@@ -159,11 +165,11 @@ class Campaign:
         return Campaign(optimizer, dict(self.values))
 
 
-def duelled(rows: int, seed: int) -> Campaign:
+def duelled(rows: int, seed: int, asked: int = _ASKED) -> Campaign:
     """Return a campaign in two dimensions that knows so many duels, nearly all of random settings."""
     if rows < 3:
         raise ValueError(f"at least 3 rows are needed, not {rows}")
-    asked = min(_ASKED, rows - 2)
+    asked = min(asked, rows - 2)
     campaign = Campaign.begin(2, seed=seed, budget=rows)
     campaign.tell(rows + 1 - asked)
     for _ in range(asked):
@@ -179,8 +185,10 @@ def converged(dimensions: int, duels: int, *, seed: int = 0) -> tuple[Campaign, 
     return campaign, CampaignTime(dimensions, duels, seconds)
 
 
-def measure(campaign: Campaign, data_name: str, *, repeats: int, seed: int = 0) -> SpeedRow:
-    """Time everything on the duels of a campaign."""
+def measure(
+    campaign: Campaign, data_name: str, *, repeats: int, brought: Campaign | None = None, seed: int = 0
+) -> SpeedRow:
+    """Time everything on the duels of a campaign, and one proposal where as many duels were `brought` along."""
     optimizer = campaign.optimizer
     _, data = optimizer.ledger.preferences()
     fit = fit_hyper(data, prior=optimizer.strategy.preference)
@@ -200,14 +208,16 @@ def measure(campaign: Campaign, data_name: str, *, repeats: int, seed: int = 0) 
         laplace_s, _ = _timed(lambda: _laplace(data, fit.hyper))
         going_on = campaign.again()
         proposals_s = [going_on.ask() for _ in range(_CYCLE)]
+        first_s = np.nan if brought is None else brought.again().ask()
         if not turn:
             continue  # the first turn pays for memory and caches
         effective.append(worst_share(exact))
         lin_ess_effective.append(worst_share(slices))
         mean_s, slowest_s = float(np.mean(proposals_s)), max(proposals_s)
-        turns.append([gaussian_s, truncated_s, mean_s, slowest_s, lin_ess_s, laplace_s])
+        turns.append([gaussian_s, truncated_s, mean_s, slowest_s, first_s, lin_ess_s, laplace_s])
     seconds = np.array(turns)
-    truncated, proposal, slowest, lin_ess, laplace = np.median(seconds[:, 1:] / seconds[:, :1], axis=0).tolist()
+    ratios = np.median(seconds[:, 1:] / seconds[:, :1], axis=0).tolist()
+    truncated, proposal, slowest, first, lin_ess, laplace = ratios
     return SpeedRow(
         data=data_name,
         m=data.m,
@@ -216,6 +226,7 @@ def measure(campaign: Campaign, data_name: str, *, repeats: int, seed: int = 0) 
         effective=float(np.median(effective)),
         proposal=proposal,
         slowest=slowest,
+        first=None if brought is None else first,
         lin_ess=lin_ess,
         lin_ess_effective=float(np.median(lin_ess_effective)),
         laplace=laplace,
@@ -242,7 +253,8 @@ def measure_all(rows: Sequence[int], duels: int, *, repeats: int, done: Callable
     """Time everything at each number of rows and on campaigns of so many duels, if any; `done` is called after each."""
     found, campaigns = [], []
     for m in rows:
-        found.append(measure(duelled(m, 0), "random, 2-D", repeats=repeats))
+        brought = duelled(m, 0, _BROUGHT)
+        found.append(measure(duelled(m, 0), "random, 2-D", repeats=repeats, brought=brought))
         done()
     for dimensions in DIMENSIONS if duels else ():
         campaign, cost = converged(dimensions, duels)

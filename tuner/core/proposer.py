@@ -43,6 +43,7 @@ ValidityName = Literal["auto", "separate", "shared", "none"]
 
 OTHERS = 4
 WARM_ITERATIONS = 4
+FIRST_ITERATIONS = 12
 SPARSER = (50, 100)
 DOUBT_FROM = 12
 DOUBT_EVERY = 4
@@ -149,7 +150,8 @@ def _refit_preferences(
     if check or not doubted:
         sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups)
     if check or doubted:
-        unsteady = _refit(data, replace(strategy.unsteady, noise=noise), unsteady, groups)
+        prior = replace(strategy.unsteady, noise=noise)
+        unsteady = _first(data, prior, sure, groups) if unsteady is None else _refit(data, prior, unsteady, groups)
     if check and sure is not None and unsteady is not None:
         doubted = unsteady.objective + strategy.doubt < sure.objective
     return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)
@@ -163,6 +165,15 @@ def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray)
     if data.m % every and len(last.hyper.noise) == data.judges:
         return last
     return fit_hyper(data, prior=prior, warm=last, iterations=WARM_ITERATIONS, tolerance=1e-4, groups=groups)
+
+
+def _first(data: Observations, prior: Prior, other: Fit | None, groups: IntArray) -> Fit:
+    """Fit for the first time, from another judge's lengthscales: three cold starts cost as much as ten proposals."""
+    if other is None:
+        return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
+    kernel = replace(other.hyper.kernel, variance=prior.variance)
+    near = replace(other, hyper=replace(other.hyper, kernel=kernel), sites=None)
+    return fit_hyper(data, prior=prior, warm=near, iterations=FIRST_ITERATIONS, tolerance=1e-4, groups=groups)
 
 
 def _validity_surface(labels: Observations, fitted: Fit) -> Surface:
