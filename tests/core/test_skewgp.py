@@ -23,7 +23,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("variance", [1.0, 9.0])
+@pytest.mark.parametrize("variance", [pytest.param(1.0, marks=pytest.mark.slow), 9.0])
 def test_the_posterior_agrees_with_importance_sampling_from_the_prior(case, variance):
     rng = np.random.default_rng(5)
     points, queries = rng.random((5, 2)), rng.random((8, 2))
@@ -237,7 +237,7 @@ def test_degenerate_data_give_finite_answers(case, variance, kernel):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variance", [1.0, 1e6])
+@pytest.mark.parametrize("variance", [pytest.param(1.0, marks=pytest.mark.slow), 1e6])
 def test_a_thousand_rows_work(variance):
     points, duels = champion_duels(np.random.default_rng(0), 1000, 2)
     model = SkewGP(Observations(points, duels=duels), 0.3, variance)

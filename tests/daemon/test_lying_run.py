@@ -65,6 +65,9 @@ class Dice:
     def submit(self, name, payload, *, speculative=False):
         return self
 
+    def cancel(self) -> None:
+        """Nothing is under way."""
+
     def setting(self) -> dict:
         numbers = {"x": self.rng.uniform(0, 7), "n": self.rng.randrange(9), "s": self.rng.randrange(11) * 0.1}
         return {**numbers, "c": self.rng.choice("ab"), "t": self.rng.uniform(-1, 1)}
@@ -117,6 +120,7 @@ class Shift:
             self.news.clear()
             await self.people()
             await asyncio.wait_for(self.news.wait(), PATIENT_S)
+            assert not any("defect" in fault for fault in self.faults), self.faults[-1]
 
     async def people(self) -> None:
         state = self.state
