@@ -92,7 +92,7 @@ def test_a_campaign_that_cannot_be_read_is_set_aside_and_stops_nobody():
         assert f"campaign bad: {why}" in verified.stderr
         replayed = tuner(running, "replay")
         assert replayed.exit_code == 1
-        assert "identical, but not all can be read" in replayed.stderr
+        assert "not all campaigns can be read" in replayed.stderr
         assert running.stop() == 0
         assert f"bad is set aside, because it cannot be read: {why}" in running.log()
         assert "the campaign bad is set aside" in running.log()  # the configuration still names it
