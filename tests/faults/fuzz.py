@@ -14,6 +14,7 @@ from pathlib import Path
 
 import zmq
 
+from tests.daemon.running import campaign_text
 from tuner.wire.endpoint import prepare
 from tuner.wire.keyfiles import ClientKey
 from tuner.wire.ops import OPS
@@ -34,29 +35,6 @@ NASTY = (
     None, True, False, 0, -1, 1, 1.0, 1.5, 2**31, 2**53 + 1, 2**63, 2**64, 10**400, -(10**400), 1e308, 5e-324,
     float("nan"), float("inf"), HUGE, [], {}, [[]], [None], {"": {}}, {"x": 10**30}, *NASTY_TEXTS,
 )  # fmt: skip
-CONFIG = """
-[[campaign]]
-name = "made{}"
-machine = "made{}"
-[campaign.budget]
-trials = 3
-[campaign.adapter]
-name = "simulated"
-[campaign.adapter.settings]
-problem = "sasena"
-[[campaign.parameter]]
-kind = "continuous"
-name = "x1"
-low = 0.0
-high = 5.0
-start = 3.5
-[[campaign.parameter]]
-kind = "continuous"
-name = "x2"
-low = 0.0
-high = 5.0
-start = 1.5
-"""
 
 
 class Fuzzer:
@@ -94,7 +72,7 @@ class Fuzzer:
     def body(self, name: str) -> dict:
         if name == "campaign.create":
             place = self.rng.randint(1, 3)
-            return {"config": CONFIG.format(place, place)}
+            return {"config": campaign_text(f"made{place}", trials=3, autostart=False)}
         properties, required = self.fields[name].get("properties", {}), self.fields[name].get("required", [])
         return {
             field: self.value(field, schema)

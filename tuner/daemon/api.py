@@ -47,18 +47,18 @@ class _Listener:
     """A socket that takes requests."""
 
     router: zmq.asyncio.Socket
-    endpoint: str
+    door: Door
 
     @property
     def encrypted(self) -> bool:
-        return is_encrypted(self.endpoint)
+        return self.door == "network"
 
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
     """A request, and the way back to its sender."""
 
-    door: _Listener
+    listener: _Listener
     client: bytes
     asked: Asked
 
@@ -78,7 +78,7 @@ class Sockets:
         self._troubles = troubles
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
-        self._doors: list[_Listener] = []
+        self._listeners: list[_Listener] = []
         self._publishers: dict[str, zmq.Socket[bytes]] = {}
         self._open: set[asyncio.Task[None]] = set()
         self._lanes: Lanes[_Visit] = Lanes()
@@ -91,7 +91,9 @@ class Sockets:
         for endpoint in requests:
             router = self._context.socket(zmq.ROUTER)
             router.setsockopt(zmq.ROUTER_MANDATORY, 1)
-            self._doors.append(_Listener(router, endpoint))  # at once, so that it is closed whatever happens
+            self._listeners.append(
+                _Listener(router, door_of(endpoint))
+            )  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
             self._publishers[endpoint] = self._plain.socket(zmq.PUB)
@@ -170,15 +172,17 @@ class Sockets:
 
     async def serve(self, answer: "Answerer") -> None:
         """Answer requests for ever."""
-        await asyncio.gather(self._take_turns(answer), *(self._receive(door, answer) for door in self._doors))
+        await asyncio.gather(
+            self._take_turns(answer), *(self._receive(listener, answer) for listener in self._listeners)
+        )
 
-    async def _receive(self, door: _Listener, answer: "Answerer") -> None:
+    async def _receive(self, listener: _Listener, answer: "Answerer") -> None:
         """Take what comes: urgent requests are begun at once, others stand in line."""
         while True:
             for _ in range(_AT_A_TIME):
-                frames = await door.router.recv_multipart(copy=False)
+                frames = await listener.router.recv_multipart(copy=False)
                 try:
-                    self._take(door, frames, answer)
+                    self._take(listener, frames, answer)
                 except Exception:  # noqa: BLE001 - no message ends this loop
                     self._troubles.note("taking a message")
             await asyncio.sleep(0)  # a socket that always has a message would never let others run
@@ -188,36 +192,35 @@ class Sockets:
             self._begin(await self._lanes.next(), answer)
             await asyncio.sleep(0)  # one of these for each turn of what is urgent
 
-    def _take(self, door: _Listener, frames: list[zmq.Frame], answer: "Answerer") -> None:
+    def _take(self, listener: _Listener, frames: list[zmq.Frame], answer: "Answerer") -> None:
         """Decide at once whether and when a message is answered."""
         client, frame = frames[0].bytes, frames[-1]
         try:
-            visit = self._admitted(door, client, frame, many=len(frames) > 3 or any(map(len, frames[1:-1])))
+            visit = self._admitted(listener, client, frame, many=len(frames) > 3 or any(map(len, frames[1:-1])))
         except Refusal as refusal:
             content = frame.bytes
             unread = len(content) > BYTES_OF_ONE and refusal.code in ("busy", "denied")
             identity = (unread and quick_id_of(content)) or id_of(content)
-            self._reply(door, client, _refused(identity, refusal))
+            self._reply(listener, client, _refused(identity, refusal))
             self.busy += refusal.code == "busy"
             return
         except Exception:  # noqa: BLE001 - whoever sent it is told so
             self._troubles.note("reading a request")
-            self._reply(door, client, m.Reply(id=id_of(frame.bytes), status="failed", code="defect", text=DEFECT))
+            self._reply(listener, client, m.Reply(id=id_of(frame.bytes), status="failed", code="defect", text=DEFECT))
             return
         if visit.asked.op.lane == "urgent":
             self._begin(visit, answer)
 
-    def _admitted(self, door: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
+    def _admitted(self, listener: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
         """The request of a message; all that is not urgent is in its line afterwards.
 
         Raises:
             Refusal: It is not allowed, is no request, or there are too many.
         """
         now_s = asyncio.get_running_loop().time()
-        kind = door_of(door.endpoint)
-        sender = self._doorman.identify(frame, kind)
-        pace = NETWORK if door.encrypted else LOCAL
-        key = sender.key or f"local {kind}"  # no key can be called so
+        sender = self._doorman.identify(frame, listener.door)
+        pace = NETWORK if listener.encrypted else LOCAL
+        key = sender.key or f"local {listener.door}"  # no key can be called so
         content = frame.bytes
         affords = self._lanes.affords(key, pace, now_s, len(content))
         if not affords and len(content) > BYTES_OF_ONE:  # none that is urgent is so large
@@ -226,7 +229,7 @@ class Sockets:
             raise Refusal("bad_request", "a request is one frame")
         request = parsed(content)
         op, actor = authorised(request, sender)
-        visit = _Visit(door, client, Asked(request, op, actor, key, door.encrypted, now_s))
+        visit = _Visit(listener, client, Asked(request, op, actor, key, listener.encrypted, now_s))
         if op.lane == "urgent":
             entered = self._lanes.enter_urgent(key, client, now_s)
         else:
@@ -243,7 +246,7 @@ class Sockets:
     async def _handle(self, visit: _Visit, answer: "Answerer") -> None:
         asked = visit.asked
         try:
-            self._reply(visit.door, visit.client, await self._answer(asked, answer))
+            self._reply(visit.listener, visit.client, await self._answer(asked, answer))
         except Exception:  # noqa: BLE001 - nobody would hear of it
             self._troubles.note("answering a request")
         finally:
@@ -261,12 +264,12 @@ class Sockets:
             self._troubles.note(f"answering {asked.request.op}")
             return m.Reply(id=identity, status="failed", code="defect", text=DEFECT)
 
-    def _reply(self, door: _Listener, client: bytes, reply: m.Reply) -> None:
+    def _reply(self, listener: _Listener, client: bytes, reply: m.Reply) -> None:
         """Answer, or not: a client that has gone or does not read must not keep others waiting.
 
         It will ask again with the same id if it cares.
         """
-        sent = asyncio.ensure_future(door.router.send_multipart([client, encoded(reply)], flags=zmq.DONTWAIT))
+        sent = asyncio.ensure_future(listener.router.send_multipart([client, encoded(reply)], flags=zmq.DONTWAIT))
         error = sent.exception()  # with DONTWAIT it is done, one way or the other
         if error is not None:
             log.debug("no way back to a client: %s", error)
@@ -275,8 +278,8 @@ class Sockets:
         """Close the sockets."""
         for task in self._open:
             task.cancel()
-        for door in self._doors:
-            door.router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
+        for listener in self._listeners:
+            listener.router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
         for publisher in self._publishers.values():
             publisher.close(0)
         self._doorman.stop()
