@@ -3,9 +3,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from tuner import plugins
+from tuner.config import plugins
 from tuner.adapter import API_VERSION, Adapter, Outcome
-from tuner.plugins import AdapterNotFoundError, adapter_names, load_adapter
+from tuner.config.plugins import AdapterNotFoundError, adapter_names, load_adapter
 
 
 class FutureAdapter(Adapter):

@@ -120,7 +120,7 @@ async def use_awaited(client: AsyncClient) -> None:
         env={**os.environ, "MYPYPATH": str(ROOT)},  # mypy does not look through an editable installation's hooks
     )
     for words in (
-        "tuner.core.optimizer.Optimizer",
+        "tuner.core.optimizer.optimizer.Optimizer",
         '"str"',
         '"tuner.wire.messages.HistoryPage"',
         "use.py:9: error: Too few arguments",

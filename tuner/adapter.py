@@ -144,7 +144,7 @@ class Adapter(ABC, Generic[S]):
 
     @classmethod
     def occupies(cls, settings: S) -> Sequence[str]:
-        """Addresses of the machine, as `tuner.address` writes them: two campaigns that share one do not run at once.
+        """Addresses of the machine, as tuner.basics.address writes: two campaigns that share one do not run at once.
 
         It is told from the settings alone, without asking the machine. None: the machine's name has to do.
         """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.errors import TunerError
-from tuner.text import listed, nearest, shown
+from tuner.basics.text import listed, nearest, shown
 
 Array = NDArray[np.float64]
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from adapters.command import CommandAdapter, CommandSettings
+from adapters.command import CommandAdapter
+from adapters.command.adapter import CommandSettings
 from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, DeadlineError, LinkError, ParameterInfo, RefusedError
 from tuner.config import load_config
-from tuner.plugins import load_adapter
+from tuner.config.plugins import load_adapter
 from tuner.testing import AdapterConformance, LinkConformance
 
 ROOT = Path(__file__).parents[2]

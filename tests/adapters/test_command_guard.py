@@ -7,14 +7,15 @@ import textwrap
 
 import pytest
 
-from adapters.command import CommandAdapter, CommandSettings
-from adapters.command_guard import Guard
+from adapters.command import CommandAdapter
+from adapters.command.adapter import CommandSettings
+from adapters.command.guard import Guard
 from tuner.adapter import ParameterInfo
 
 HEAT = ParameterInfo("heat", "continuous", 180.0, 120.0, 260.0)
 CALLER = """
     import sys
-    from adapters.command import CommandAdapter, CommandSettings
+    from adapters.command.adapter import CommandAdapter, CommandSettings
     settings = CommandSettings(argv=(sys.executable, "machine.py"), stop_s=float(sys.argv[1]))
     adapter = CommandAdapter(settings, ())
     adapter.open(10.0)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from tuner.adapter import ParameterInfo
-from tuner.plugins import GROUP, load_adapter
+from tuner.config.plugins import GROUP, load_adapter
 from tuner.testing import AdapterConformance, LinkConformance
 
 HERE = Path(__file__).parent

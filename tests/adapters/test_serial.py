@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from adapters.serial import SerialAdapter, SerialSettings
+from adapters.serial import SerialAdapter
+from adapters.serial.adapter import SerialSettings
 from tuner.adapter import DeadlineError, LinkError, Outcome, ParameterInfo, RefusedError
 from tuner.config import load_config
 from tuner.config.parameters import parameter_info
-from tuner.plugins import load_adapter
+from tuner.config.plugins import load_adapter
 from tuner.testing import LinkConformance
 
 ROOT = Path(__file__).parents[2]

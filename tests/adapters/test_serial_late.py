@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from adapters.serial import SerialAdapter, SerialSettings
+from adapters.serial import SerialAdapter
+from adapters.serial.adapter import SerialSettings
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, ParameterInfo
 

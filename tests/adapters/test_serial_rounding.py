@@ -2,7 +2,8 @@
 
 import pytest
 
-from adapters.serial import SerialAdapter, SerialSettings
+from adapters.serial import SerialAdapter
+from adapters.serial.adapter import SerialSettings
 from tuner.adapter import ParameterInfo
 
 

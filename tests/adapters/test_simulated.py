@@ -4,10 +4,11 @@ import sys
 
 import pytest
 
-from adapters.simulated import CRASH_EXIT_CODE, SimulatedAdapter, SimulatedSettings
+from adapters.simulated.adapter import CRASH_EXIT_CODE, SimulatedSettings
+from adapters.simulated import SimulatedAdapter
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, Outcome, ParameterInfo, RefusedError
-from tuner.plugins import load_adapter
+from tuner.config.plugins import load_adapter
 from tuner.testing import AdapterConformance
 
 X1, X2 = (ParameterInfo(name, "continuous", start, 0.0, 5.0) for name, start in (("x1", 3.5), ("x2", 1.5)))
@@ -219,7 +220,7 @@ def test_garbage_is_of_several_kinds():
 
 def test_a_crash_ends_the_process():
     program = (
-        "from adapters.simulated import *; from tuner.adapter import ParameterInfo;"
+        "from adapters.simulated.adapter import *; from tuner.adapter import ParameterInfo;"
         "a = SimulatedAdapter(SimulatedSettings(crash_probability=1.0), [ParameterInfo('x', 'continuous', 0.0)]);"
         "a.open(1.0)\ntry: a.read_back(1.0)\nfinally: print('survived')"
     )

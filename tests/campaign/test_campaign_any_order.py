@@ -13,8 +13,8 @@ from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
 from tuner.campaign.state import Mode, Stage
 from tuner.compute.tasks import space_from_json
-from tuner.core.optimizer import Optimizer
-from tuner.daemon.archive import STATE
+from tuner.core.optimizer.optimizer import Optimizer
+from tuner.daemon.journal_thread import STATE
 
 numbers = st.integers(1, 8)
 propose = st.builds(

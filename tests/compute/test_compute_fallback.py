@@ -10,7 +10,7 @@ from tests.core.optimizing import MIXED
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.compute.fallback import FAR, FILL, REPEAT, STEP
 from tuner.compute.tasks import fallback
-from tuner.core.parameters import SpaceError
+from tuner.core.space.parameters import SpaceError
 
 
 def propose(optimizer):

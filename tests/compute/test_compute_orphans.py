@@ -11,7 +11,7 @@ from tests.compute.computing import gone, until
 DAEMON = """
 import asyncio, json, sys
 from tests.compute.computing import minutes_of_work, until
-from tuner.compute.pool import Pool
+from tuner.compute.worker_pool import Pool
 
 async def main():
     async with Pool(2) as pool:

@@ -12,7 +12,7 @@ from tests.compute.computing import payload, told, until
 from tuner.compute import proposals
 from tuner.compute.backend import ComputeError, WorkerDied
 from tuner.compute.dask import DaskBackend
-from tuner.compute.pool import Pool
+from tuner.compute.worker_pool import Pool
 from tuner.compute.proposals import proposal
 from tuner.compute.tasks import TASKS
 

@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner, Result
 
-from tuner.cli import cli
+from tuner.cli.main import cli
 from tuner.config import parse_config
 from tuner.config.size import too_much
 from tuner.errors import ConfigError

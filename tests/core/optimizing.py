@@ -1,7 +1,7 @@
 """Helpers for tests of the optimiser: a mixed space, a light strategy, and a loop with an exact judge."""
 
 from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
-from tuner.core.strategy import Strategy
+from tuner.core.optimizer.strategy import Strategy
 
 LIGHT = Strategy(draws=60, uniform=100, near=(30, 10))
 MIXED = Space(

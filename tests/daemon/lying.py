@@ -10,7 +10,7 @@ import random
 
 from tuner.adapter import Health, LinkError, RefusedError
 from tuner.campaign.terms import Terms
-from tuner.daemon.plan import checked, differences
+from tuner.gate.plan import checked, differences
 
 TAKES = ("take", "drop", "some", "fail", "late", "refuse")
 SAYS = ("truth", "stale", "false", "near", "swapped", "asked", "nan", "missing", "nothing", "gone")

@@ -12,7 +12,7 @@ from tests.daemon.test_daemon_troubles import HOME, remembering, setting_of
 from tests.journal.making import tampering
 from tests.journals.make import expected, restore
 from tests.patience import PATIENT_S
-from tuner.cli import cli
+from tuner.cli.main import cli
 from tuner.journal import NewRow, Store
 from tuner.wire.client import Client
 from tuner.wire.errors import DeniedReply, FailedReply, NoReplyError, RefusedReply

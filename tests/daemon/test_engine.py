@@ -12,10 +12,10 @@ from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
-from tuner.daemon import known
-from tuner.daemon.archive import Archive, kept_state, load_index, load_state, save_index
+from tuner.daemon import known_campaigns as known
+from tuner.daemon.journal_thread import Archive, kept_state, load_index, load_state, save_index
 from tuner.daemon.engine import Engine, RequestKey
-from tuner.daemon.schedule import BACKUPS_KEPT, Calendar
+from tuner.daemon.calendar import BACKUPS_KEPT, Calendar
 from tuner.journal import NewRow
 from tuner.journal.store import Store
 
@@ -227,7 +227,7 @@ async def test_snapshots_are_what_the_events_give_and_those_of_other_source_are_
         assert 0 < seq <= made.engine.seq
         assert await made.archive.call(lambda store: load_state(store, "press")) == made.engine.states["press"]
         assert kept.count == seq
-        monkeypatch.setattr("tuner.daemon.archive.code_digest", lambda: "0" * 16)
+        monkeypatch.setattr("tuner.daemon.journal_thread.code_digest", lambda: "0" * 16)
         assert await made.archive.call(lambda store: kept_state(store, "press")) == (None, 0)
         assert await made.archive.call(lambda store: load_state(store, "press")) == made.engine.states["press"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuner.daemon.ahead import BATCH, BESIDE, Ahead
+from tuner.daemon.urgent_queue import BATCH, BESIDE, Ahead
 from tuner.daemon.lanes import (
     ALWAYS_OPEN,
     CONNECTION_OPEN,

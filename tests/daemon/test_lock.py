@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from tuner.daemon.lock import LOCK_NAME, DaemonLock
+from tuner.daemon.state_lock import LOCK_NAME, DaemonLock
 from tuner.errors import TryAgainError, TunerError
 
 HOLD = """
 import sys
 from pathlib import Path
-from tuner.daemon.lock import DaemonLock
+from tuner.daemon.state_lock import DaemonLock
 lock = DaemonLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tuner.daemon.notify import Notifier, watchdog_s
+from tuner.daemon.service_manager import Notifier, watchdog_s
 
 LONGEST_DATAGRAM = 4096  # bytes that systemd reads
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tuner.cli import COMMANDS, cli
+from tuner.cli.main import COMMANDS, cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = (

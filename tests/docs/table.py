@@ -15,7 +15,7 @@ STARTED = SASENA.replace("autostart = false", "autostart = true").replace(
 )
 
 _SYSTEMD = "needs systemd as process 1"
-_MINUTES = "measures for minutes or hours; tests/bench runs the same code on a small scale"
+_MINUTES = "measures for minutes or hours; tests/lab/bench runs the same code on a small scale"
 
 # a command of which the pattern is the whole text, and why it is not run; a `tuner` command is still checked against
 # the tree of commands, `make` and `pip` against what they name, pytest against the tests it selects

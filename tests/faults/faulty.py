@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from adapters.simulated import SimulatedAdapter, SimulatedSettings
+from adapters.simulated import SimulatedAdapter
+from adapters.simulated.adapter import SimulatedSettings
 from tuner.adapter import AdapterSettings, Health, LinkError, Outcome, RefusedError
 
 LONG_S = 3600.0

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tuner.journal import NewRow, Reply, canonical
-from tuner.journal.schema import TRIGGERS
+from tuner.journal.tables import TRIGGERS
 
 AT = "2026-03-01T08:00:00.000000Z"
 

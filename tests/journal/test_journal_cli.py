@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.campaign.making import terms
 from tests.journal.making import AT, tampering
 from tuner.campaign.events import CampaignCreated, LotChanged
-from tuner.cli import cli
+from tuner.cli.main import cli
 from tuner.journal import NewRow, Store, canonical
 
 UMLAUT = "J\N{LATIN SMALL LETTER O WITH DIAERESIS}rg"

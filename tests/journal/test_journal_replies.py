@@ -4,7 +4,7 @@ import pytest
 
 from tests.journal.making import AT, answer, event, tampering
 from tests.journals.make import expected, restore
-from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store, schema
+from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store, tables as schema
 from tuner.journal.chain import chained
 
 DAY_S = 86_400.0

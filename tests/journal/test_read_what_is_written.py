@@ -14,11 +14,11 @@ from tuner.campaign import events as e
 from tuner.campaign.commands import Command, Order
 from tuner.campaign.evolve import Recorded, parsed
 from tuner.campaign.state import State
-from tuner.daemon.archive import STATE
+from tuner.daemon.journal_thread import STATE
 from tuner.daemon.views import event_message
 from tuner.journal.chain import canonical
 from tuner.report.story import recorded
-from tuner.times import text_of
+from tuner.basics.times import text_of
 from tuner.wire import exchange
 from tuner.wire.messages import EventMessage, Message, Reply
 from tuner.wire.ops import OPS

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tuner.threads import one_blas_thread
+from tuner.basics.threads import one_blas_thread
 
 HERE = Path(__file__).parent
 _MADE_AT = "2026-03-02 08:00:00"  # instead of the wall clock's word on when the tables were made

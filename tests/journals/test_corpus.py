@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from tests.journals.make import expected, facts, restore, versions
 from tuner.campaign.events import Event
-from tuner.cli import cli
-from tuner.daemon.archive import load_state
+from tuner.cli.main import cli
+from tuner.daemon.journal_thread import load_state
 from tuner.journal import Store
 
 ALL = versions()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.daemon import lanes, questions
+from tuner.daemon import lanes, model_questions as questions
 from tuner.wire import endpoint
 from tuner.wire.messages import LARGEST_BYTES, EventMessage, Reply, Request
 from tuner.wire.ops import OPS

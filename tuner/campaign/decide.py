@@ -11,8 +11,8 @@ from tuner.campaign.moves import illegal, of_people
 from tuner.campaign.questions import due, sides
 from tuner.campaign.state import MOVED_STAGES, Judgment, Mode, Stage, State, Trial
 from tuner.campaign.windows import may_ask_at
-from tuner.names import VIA, same_name
-from tuner.text import counted
+from tuner.basics.names import VIA, same_name
+from tuner.basics.text import counted
 
 START_REASON = "The known-good setting: what every other part is compared with first."
 ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})

@@ -3,7 +3,7 @@
 from tuner.campaign import commands as c
 from tuner.campaign.commands import Abort, GoHome, Hold, Order, Resume, Start, Stop
 from tuner.campaign.state import Mode
-from tuner.text import listed
+from tuner.basics.text import listed
 
 MOVES: dict[tuple[Mode, type[Order]], Mode] = {
     (Mode.IDLE, Start): Mode.EXECUTE,

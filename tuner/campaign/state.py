@@ -9,8 +9,8 @@ from typing import Literal
 
 from tuner.campaign.events import ModelMemory, SettingMap, Source
 from tuner.campaign.terms import Terms
-from tuner.core.crown import Judgment as CoreJudgment
-from tuner.core.crown import crown
+from tuner.core.optimizer.champion import Judgment as CoreJudgment
+from tuner.core.optimizer.champion import crown
 
 
 class Mode(StrEnum):

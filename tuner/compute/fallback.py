@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tuner.core.linalg import FloatArray
-from tuner.core.optimizer import Optimizer
-from tuner.core.parameters import SpaceError
-from tuner.core.space import BoolArray, Setting, Space
+from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.space.parameters import SpaceError
+from tuner.core.space.space import BoolArray, Setting, Space
 
 PURPOSE = 4  # the optimiser's own draws from [seed, asks] have the purposes 0 to 3
 STEPS = (0.05, 0.1, 0.2)  # standard deviations in the unit cube, tried one after the other

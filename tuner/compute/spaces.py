@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tuner.core.parameters import Choice, Continuous, Integer, Parameter, SpaceError, Stepped
-from tuner.core.space import Space
+from tuner.core.space.parameters import Choice, Continuous, Integer, Parameter, SpaceError, Stepped
+from tuner.core.space.space import Space
 
 
 def space_json(space: Space) -> dict[str, Any]:

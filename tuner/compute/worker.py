@@ -1,6 +1,6 @@
 """The other side of the pool: a nursery process that forks warm workers, and the loop in which each of them answers.
 
-The nursery (see `tuner.compute.nursery`) imports and warms up everything once; then each socket that it is sent
+The nursery (see `tuner.compute.fork_server`) imports and warms up everything once; then each socket that it is sent
 becomes a worker's, by a fork of a few milliseconds. A message is its length in four bytes, then its bytes. A worker
 first says its process number; then it answers each request, as in `tuner.compute.backend.canonical`, by one message:
 "+" and the result as JSON, or "-" and a sentence. All of them end as soon as the daemon's end of their socket closes.
@@ -17,7 +17,7 @@ import traceback
 from queue import SimpleQueue
 from threading import Thread
 
-from tuner.threads import one_blas_thread
+from tuner.basics.threads import one_blas_thread
 
 HEADER = struct.Struct(">I")
 NICENESS = 5

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from tuner.config.parameters import Choice, Parameter
 from tuner.config.section import Complaint
-from tuner.core.expression import Constraint
-from tuner.text import listed, nearest, shown
+from tuner.core.space.expression import Constraint
+from tuner.basics.text import listed, nearest, shown
 
 
 def campaign_complaints(
@@ -32,7 +32,7 @@ def _impossible(parameters: Mapping[str, Parameter], constraints: Mapping[int, C
     if any(not constraint.names or constraint.names - numeric for constraint in constraints.values()):
         return {}
     from tuner.config.to_space import core_parameter  # scipy takes a second to import, and few have these errors
-    from tuner.core.impossible import impossible, sentence
+    from tuner.core.space.impossible import impossible, sentence
 
     blamed = impossible([core_parameter(parameter) for parameter in parameters.values()], list(constraints.values()))
     if blamed is None:

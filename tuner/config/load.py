@@ -13,14 +13,14 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from tuner.config.campaign import AdapterChoice, Campaign, adapter_complaints
 from tuner.config.checks import campaign_complaints, repeated
 from tuner.config.daemon import Compute, Daemon
-from tuner.config.explain import MOST_EXPLAINED, explain
+from tuner.config.error_sentences import MOST_EXPLAINED, explain
 from tuner.config.locate import line_of, locate
 from tuner.config.parameters import Parameter, parameter_info
 from tuner.config.section import COMPLAINT, Complaint, Path, Section, reject
 from tuner.config.size import DEEPEST, LARGEST_BYTES, too_much
-from tuner.core.expression import Constraint, ExpressionError, parse_constraint
+from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
 from tuner.errors import ConfigError
-from tuner.text import shown
+from tuner.basics.text import shown
 
 _LARGEST_INTEGER = 2**63 - 1
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)

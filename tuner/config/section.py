@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from tuner.text import shown
+from tuner.basics.text import shown
 
 Path = tuple[str | int, ...]
 

@@ -2,8 +2,8 @@
 
 from tuner.config.campaign import Campaign
 from tuner.config.parameters import Choice, Continuous, Integer, Parameter
-from tuner.core import parameters as core
-from tuner.core.space import Space
+from tuner.core.space import parameters as core
+from tuner.core.space.space import Space
 
 
 def campaign_space(campaign: Campaign) -> Space:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from tuner.names import NameProblemError, person_name
+from tuner.basics.names import NameProblemError, person_name
 from tuner.wire import calls
 from tuner.wire.calls import Call
 from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentView, TrialView

@@ -202,7 +202,7 @@ def _number(text: str | None) -> int:
 
 def serve_console(context: click.Context, language: str, port: int) -> None:
     """Serve until interrupted."""
-    command = [sys.executable, "-P", "-m", "tuner.console", "console", "--language", language]
+    command = [sys.executable, "-P", "-m", "tuner", "console", "--language", language]
     for name in _PASSED_ON:
         if context.params.get(name) is not None:
             command += [f"--{name}", str(context.params[name])]

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from tuner.errors import TunerError
-from tuner.text import listed, nearest, shown
+from tuner.basics.text import listed, nearest, shown
 from tuner.wire.messages import ParameterView
 
 LANGUAGES = ("en", "de", "es", "zh")

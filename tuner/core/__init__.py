@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tuner.core.fitting import Fit, Prior, fit, fit_hyper
-    from tuner.core.laplace import Laplace
-    from tuner.core.observations import Observations
-    from tuner.core.separate import SeparateSkewGP
-    from tuner.core.skewgp import SkewGP
+    from tuner.core.posterior.fitting import Fit, Prior, fit, fit_hyper
+    from tuner.core.posterior.laplace import Laplace
+    from tuner.core.posterior.observations import Observations
+    from tuner.core.posterior.separate import SeparateSkewGP
+    from tuner.core.posterior.skewgp import SkewGP
 
 __all__ = ["Fit", "Laplace", "Observations", "Prior", "SeparateSkewGP", "SkewGP", "fit", "fit_hyper"]
 

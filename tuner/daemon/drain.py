@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from tuner.campaign import commands as c
 from tuner.campaign.state import Stage, State
 from tuner.daemon.engine import Engine
-from tuner.daemon.notify import Notifier
-from tuner.daemon.work import Work
-from tuner.text import listed
+from tuner.daemon.service_manager import Notifier
+from tuner.daemon.runner import Work
+from tuner.basics.text import listed
 
 PARK_S = 10.0  # how long the journal may take for its last words
 _EXTEND_S = 30.0

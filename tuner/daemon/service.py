@@ -20,32 +20,32 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.compute.dask import DaskBackend
-from tuner.compute.engine import engine_name
-from tuner.compute.pool import Pool
+from tuner.compute.engine_name import engine_name
+from tuner.compute.worker_pool import Pool
 from tuner.config import Config
 from tuner.config.campaign import shared_machines
 from tuner.config.daemon import Daemon as DaemonConfig
 from tuner.config.daemon import Places, owners, places
-from tuner.daemon.answers import Answers, Facts
-from tuner.daemon.api import Sockets
-from tuner.daemon.archive import Archive
-from tuner.daemon.auth import Doorman
+from tuner.daemon.operations import Answers, Facts
+from tuner.daemon.sockets import Sockets
+from tuner.daemon.journal_thread import Archive
+from tuner.daemon.authenticator import Doorman
 from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Engine
-from tuner.daemon.machine import Machine
-from tuner.daemon.notify import Notifier, watchdog_s
-from tuner.daemon.schedule import Calendar
+from tuner.machine.process import Machine
+from tuner.daemon.service_manager import Notifier, watchdog_s
+from tuner.daemon.calendar import Calendar
 from tuner.daemon.troubles import Troubles
-from tuner.daemon.work import Surroundings, Work
+from tuner.daemon.runner import Surroundings, Work
 from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
-from tuner.text import counted
-from tuner.times import utc_now
+from tuner.basics.text import counted
+from tuner.basics.times import utc_now
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 
-PRELOADED = ["tuner.daemon.host", "tuner.problems"]
+PRELOADED = ["tuner.machine.host", "tuner.problems"]
 _LOOK_S = 30.0  # between two looks at the clock, whatever the calendar says
 _BREATH_S = 0.002  # between two pieces of a check in the background
 PASSING = "journal check"  # the one job that ends by itself

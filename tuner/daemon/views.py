@@ -11,7 +11,7 @@ from tuner.campaign.questions import due
 from tuner.campaign.state import Judgment, Mode, Stage, State, Trial
 from tuner.campaign.windows import left_this_hour
 from tuner.config.parameters import parameter_info
-from tuner.times import text_of
+from tuner.basics.times import text_of
 from tuner.wire import messages as m
 
 _RECENT = 20

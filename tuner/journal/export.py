@@ -9,7 +9,7 @@ from typing import Literal, TextIO
 from rich.table import Table
 from rich.text import Text
 
-from tuner.files import csv_cell
+from tuner.basics.files import csv_cell
 from tuner.journal.records import Row
 
 Format = Literal["jsonl", "csv"]

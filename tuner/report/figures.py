@@ -13,7 +13,7 @@ from tuner.core.linalg import FloatArray
 from tuner.errors import TunerError
 from tuner.report.beliefs import SAMPLE, Axis, Beliefs, Map
 from tuner.report.story import Story
-from tuner.simulate.truth import Setting, Truth
+from tuner.report.truth import Setting, Truth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from tuner.compute.spaces import space_from_json
 from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
-from tuner.simulate.truth import OUT_OF_REACH, Setting, Truth
-from tuner.text import counted
+from tuner.report.truth import OUT_OF_REACH, Setting, Truth
+from tuner.basics.text import counted
 
 NO_FIGURES = "There are no figures in this report: they need matplotlib, which is not installed."
 STYLE = """

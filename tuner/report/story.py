@@ -11,7 +11,7 @@ from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import Stage, State
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
-from tuner.text import listed, nearest, shown
+from tuner.basics.text import listed, nearest, shown
 from tuner.wire.client import Client
 from tuner.wire.messages import EventMessage
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.config.daemon import Daemon, Endpoint, owners, places
 from tuner.errors import TunerError
-from tuner.text import shown
+from tuner.basics.text import shown
 from tuner.wire.keyfiles import ClientKey
 
 HEARTBEAT_S = 2.0  # between two signs of life of an open connection

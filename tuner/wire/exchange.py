@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from zmq.constants import Event
 
 from tuner.errors import DeniedError
-from tuner.text import listed, nearest, shown
+from tuner.basics.text import listed, nearest, shown
 from tuner.wire.endpoint import Link, is_encrypted
 from tuner.wire.errors import InvalidRequestError, NoReplyError, ProtocolError, error_of
 from tuner.wire.messages import LARGEST_BYTES, VERSION, Reply, Request

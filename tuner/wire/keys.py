@@ -10,9 +10,9 @@ import zmq
 from pydantic import SecretStr
 
 from tuner.errors import TunerError
-from tuner.names import RESERVED
-from tuner.text import shown
-from tuner.times import utc_now
+from tuner.basics.names import RESERVED
+from tuner.basics.text import shown
+from tuner.basics.times import utc_now
 from tuner.wire.keyfiles import (
     ClientKey,
     KeyFileError,

@@ -9,7 +9,8 @@ import pytest
 import zmq
 import zmq.auth
 
-from adapters.line import LineAdapter, LineSettings
+from adapters.line import LineAdapter
+from adapters.line.adapter import LineSettings
 from tests.adapters.line.world import PARAMETERS, PATIENT_S, Answerer, Asker, Controller
 
 

@@ -7,10 +7,11 @@ import time
 
 import pytest
 
-from adapters.line import LineAdapter, LineSettings
+from adapters.line import LineAdapter
+from adapters.line.adapter import LineSettings
 from tests.adapters.line.world import GOOD, PARAMETERS, PATIENT_S, ROOT, both_ways, eventually
 from tuner.adapter import DeadlineError, LinkError, Outcome, RefusedError
-from tuner.plugins import load_adapter
+from tuner.config.plugins import load_adapter
 from tuner.testing import LinkConformance
 
 
@@ -115,7 +116,7 @@ def test_a_controller_away_for_too_long_is_told_and_the_trial_tried_again_is_the
 def test_a_new_adapter_after_a_crash_of_ours_gets_the_part_that_was_in_work(mode, start_controller, make_adapter):
     controller = start_controller(mode, seconds=1.0)
     program = (
-        "from adapters.line import LineAdapter, LineSettings\n"
+        "from adapters.line.adapter import LineAdapter, LineSettings\n"
         "from tests.adapters.line.world import *\n"
         f"a = LineAdapter(LineSettings(mode={mode!r}, address={controller.address!r}, beat_s=0.1), PARAMETERS)\n"
         "a.open(PATIENT_S); a.apply(GOOD, PATIENT_S); a.run_trial('T1', PATIENT_S)"

@@ -9,8 +9,9 @@ import zmq.auth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.line import LineAdapter, LineSettings
-from adapters.line_protocol import NonsenseError, Reply, Request, message_from, report_from
+from adapters.line import LineAdapter
+from adapters.line.adapter import LineSettings
+from adapters.line.protocol import NonsenseError, Reply, Request, message_from, report_from
 from tests.adapters.line.world import PARAMETERS, PATIENT_S
 from tuner.adapter import LinkError, Outcome
 

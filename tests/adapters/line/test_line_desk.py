@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from adapters.line_desk import Desk
+from adapters.line.desk import Desk
 from tuner.adapter import LinkError
 
 

@@ -9,7 +9,7 @@ import pytest
 import zmq
 import zmq.auth
 
-from adapters.line import LineSettings
+from adapters.line.adapter import LineSettings
 from tests.adapters.line.world import GOOD, PATIENT_S, both_ways, eventually, free_port
 from tuner.adapter import AdapterError, LinkError
 

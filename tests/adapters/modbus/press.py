@@ -14,7 +14,7 @@ from pymodbus.server import ModbusTcpServer, ModbusTlsServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
-from adapters.modbus_map import ModbusSettings
+from adapters.modbus.register_map import ModbusSettings
 from tests.adapters.hands import changed
 from tuner.adapter import ParameterInfo
 

@@ -10,7 +10,7 @@ from adapters.modbus import ModbusAdapter
 from tests.adapters.modbus.press import ALARM, GOOD, GUARD, MADE, MODE, START, TAG, VALID
 from tuner.adapter import DeadlineError, RefusedError
 from tuner.config import load_config
-from tuner.plugins import AdapterNotFoundError, load_adapter
+from tuner.config.plugins import AdapterNotFoundError, load_adapter
 
 
 def test_it_is_found_by_its_entry_point():
@@ -18,7 +18,7 @@ def test_it_is_found_by_its_entry_point():
 
 
 def test_without_its_library_it_says_which_extra_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "adapters.modbus")
+    monkeypatch.delitem(sys.modules, "adapters.modbus.adapter")
     monkeypatch.setitem(sys.modules, "pymodbus", None)
     with pytest.raises(AdapterNotFoundError, match=r'needs pymodbus: pip install "process-tuner\[modbus\]"'):
         load_adapter("modbus")

@@ -19,7 +19,7 @@ from pymodbus.server import ModbusSerialServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
-from adapters.modbus_map import ModbusSettings
+from adapters.modbus.register_map import ModbusSettings
 from tests.adapters.modbus.press import GOOD, PARAMETERS, TAG, Plant, made_from, silent_server, table
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance

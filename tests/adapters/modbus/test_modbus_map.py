@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.modbus import ModbusAdapter
-from adapters.modbus_map import ModbusSettings
+from adapters.modbus.register_map import ModbusSettings
 from tests.adapters.modbus.press import PARAMETERS, table
 
 HALF = {"address": 102, "scale": 0.5}

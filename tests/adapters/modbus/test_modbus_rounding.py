@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adapters.modbus import ModbusAdapter
-from adapters.modbus_map import ModbusSettings
+from adapters.modbus.register_map import ModbusSettings
 from tests.adapters.modbus.press import GOOD, PARAMETERS, table
 from tuner.adapter import ParameterInfo, RefusedError
 

@@ -6,7 +6,7 @@ import pytest
 from pymodbus.constants import ExcCodes
 from pymodbus.simulator import DataType
 
-from adapters.modbus_map import Register
+from adapters.modbus.register_map import Register
 from tests.adapters.modbus.press import GOOD, MODE, WEIGHT
 from tuner.adapter import LinkError, RefusedError
 

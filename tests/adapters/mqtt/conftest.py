@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from adapters.mqtt import MqttAdapter
-from adapters.mqtt_topics import MqttSettings
+from adapters.mqtt.topics import MqttSettings
 from tests.adapters.mqtt.machine import HEAT, SPEED, Broker, Machine
 from tests.patience import PATIENT_S
 

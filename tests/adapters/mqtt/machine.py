@@ -11,7 +11,7 @@ from pathlib import Path
 import paho.mqtt.client as paho
 import pytest
 
-from adapters.values import Deadline
+from adapters.shared.values import Deadline
 from tests.patience import PATIENT_S
 from tuner.adapter import ParameterInfo
 

@@ -6,13 +6,13 @@ import signal
 import pytest
 
 from adapters.mqtt import MqttAdapter
-from adapters.mqtt_topics import MqttSettings, ResultWords
+from adapters.mqtt.topics import MqttSettings, ResultWords
 from tests.adapters.mqtt.machine import COLOUR, GOOD, HEAT, OTHER, ROOT, SPEED, TALK, VALUES, Machine
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.config import load_config
 from tuner.config.parameters import parameter_info
-from tuner.plugins import load_adapter
+from tuner.config.plugins import load_adapter
 from tuner.testing import LinkConformance
 
 

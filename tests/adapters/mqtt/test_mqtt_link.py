@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
 from adapters.mqtt import MqttAdapter
-from adapters.mqtt_topics import Interlock, MqttSettings
+from adapters.mqtt.topics import Interlock, MqttSettings
 from tests.adapters.mqtt.machine import GOOD, HEAT, PROGRAMS, SPEED, TALK, VALUES, Broker, until_heard
 from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, DeadlineError, LinkError, Outcome, RefusedError

@@ -15,7 +15,7 @@ from asyncua.server.binary_server_asyncio import BinaryServer
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from adapters.opcua import OpcuaAdapter
-from adapters.opcua_map import OpcuaSettings
+from adapters.opcua.node_map import OpcuaSettings
 from tests.adapters.hands import changed
 from tuner.adapter import ParameterInfo
 

@@ -11,7 +11,7 @@ from adapters.opcua import OpcuaAdapter
 from tests.adapters.opcua.press import GOOD
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.config import load_config
-from tuner.plugins import AdapterNotFoundError, load_adapter
+from tuner.config.plugins import AdapterNotFoundError, load_adapter
 
 
 def test_it_is_found_by_its_entry_point():
@@ -19,8 +19,8 @@ def test_it_is_found_by_its_entry_point():
 
 
 def test_without_its_library_it_says_which_extra_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "adapters.opcua")
-    monkeypatch.delitem(sys.modules, "adapters.opcua_link")
+    monkeypatch.delitem(sys.modules, "adapters.opcua.adapter")
+    monkeypatch.delitem(sys.modules, "adapters.opcua.link")
     monkeypatch.setitem(sys.modules, "asyncua", None)
     with pytest.raises(AdapterNotFoundError, match=r'needs asyncua: pip install "process-tuner\[opcua\]"'):
         load_adapter("opcua")

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.opcua import OpcuaAdapter
-from adapters.opcua_map import OpcuaSettings
+from adapters.opcua.node_map import OpcuaSettings
 from tests.adapters.opcua.press import GOOD, PARAMETERS, made_from, table
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adapters.opcua import OpcuaAdapter
-from adapters.opcua_map import OpcuaSettings
+from adapters.opcua.node_map import OpcuaSettings
 from tests.adapters.opcua.press import GOOD, PARAMETERS, table
 from tuner.adapter import ParameterInfo, RefusedError
 

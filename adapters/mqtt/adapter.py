@@ -1,0 +1,280 @@
+"""Machines on an MQTT broker: settings, triggers and results are messages; an old retained one is never a new part."""
+
+import json
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
+
+from adapters.mqtt.link import MqttLink, Received
+from adapters.mqtt.topics import MqttSettings, ResultWords, one_by_one, topic_complaints
+from adapters.shared.values import (NO_REASON, AlarmError, Deadline, check_setting, deviations, object_from_json, outcome_from_json, quoted, value_from_json, value_from_text)
+from tuner.adapter import (
+    Adapter,
+    AdapterSettings,
+    DeadlineError,
+    Health,
+    LinkError,
+    Outcome,
+    ParameterInfo,
+    RefusedError,
+    Setting,
+    Value,
+)
+from tuner.basics.address import host_address
+from tuner.basics.text import shown
+
+T = TypeVar("T")
+
+_RETAINED_S = 1.0  # retained messages come at once after a subscription: who has none after this time has none
+
+
+class MqttAdapter(Adapter[MqttSettings]):
+    """Speaks with a machine over an MQTT broker, in JSON or single values, on topics from the configuration."""
+
+    Settings: ClassVar[type[AdapterSettings]] = MqttSettings
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        parameters: Sequence[ParameterInfo],
+        new_id: Callable[[], str] = lambda: secrets.token_hex(8),
+    ) -> None:
+        """See `Adapter`; `new_id` makes the ids that tell one request from another."""
+        super().__init__(settings, parameters)
+        self._new_id = new_id
+        self._wanted = False  # whether the daemon has opened us; the connection may be lost in between
+        self._link = MqttLink(settings, settings.heard(parameters))
+
+    @classmethod
+    def complaints(cls, settings: MqttSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
+        """Topics that cannot work together, and ways to mistake an old message for a new one."""
+        return topic_complaints(settings, parameters)
+
+    @classmethod
+    def occupies(cls, settings: MqttSettings) -> Sequence[str]:
+        """The topics by which the machine is set and started: a broker has many machines."""
+        topics = {settings.set.partition("{")[0].rstrip("/") or settings.set, settings.trigger}
+        port = settings.port or (8883 if settings.tls else 1883)
+        return tuple(host_address(settings.host, port, topic) for topic in sorted(topics))
+
+    @classmethod
+    def of_this_host(cls, settings: MqttSettings) -> Sequence[str]:
+        """Files, and the variable of a password."""
+        return (*super().of_this_host(settings), *(["password_variable"] if settings.password_variable else []))
+
+    def open(self, deadline_s: float) -> None:
+        """Connect to the broker; whether the machine is there is told by `health`."""
+        self._wanted = True
+        self._link.reach(Deadline(deadline_s))
+
+    def apply(self, setting: Setting, deadline_s: float) -> None:
+        """Publish a setting and wait until the machine has accepted it, or has it."""
+        check_setting(setting, self.parameters)
+        deadline = self._ready(deadline_s)
+        since, request = self._link.mark(), self._new_id()
+        if one_by_one(self.settings.set):
+            for name, topic in self.settings.set_topics(self.parameters).items():
+                value = setting[name]
+                self._link.publish(topic, value if isinstance(value, str) else json.dumps(value), deadline)
+        else:
+            names = self.settings.machine_names(self.parameters)
+            message = {names[name]: value for name, value in setting.items()}
+            if self.settings.accepted:
+                message["id"] = request
+            self._link.publish(self.settings.set, json.dumps(message), deadline)
+        if self.settings.accepted:
+            what = "the machine neither accepted nor refused the setting"
+            self._wait(lambda m: self._accepted(m, request), since, deadline, what)
+        if not self.settings.ask:
+            self._wait_until_it_has(setting, since, deadline)
+
+    def read_back(self, deadline_s: float) -> dict[str, Value]:
+        """Ask for the values, or take the last ones that the machine has told."""
+        deadline = self._ready(deadline_s)
+        since, request = self._link.mark(), ""
+        if self.settings.ask:
+            request = self._new_id()
+            self._link.publish(self.settings.ask, json.dumps({"id": request}), deadline)
+        values = self._values(since, request)
+        if values is None:
+            what = "the machine did not tell all its values"
+            values = self._wait(lambda _: self._values(since, request), since, deadline, what)
+        return values
+
+    def run_trial(self, tag: str, deadline_s: float) -> Outcome:
+        """Publish the trigger and wait for the result; one that is already there for this tag is that of the part."""
+        deadline = self._ready(deadline_s)
+        since = self._link.mark()
+        made = self._made_before(tag)
+        if made is not None:
+            return made
+        text = self.settings.trigger_text
+        payload = json.dumps({"tag": tag}) if text is None else text.format(tag=tag)
+        self._link.publish(self.settings.trigger, payload, deadline)
+        what = f"the machine told no result for {tag}"
+        try:
+            return self._wait(lambda m: self._result(m, tag, since), since, deadline, what)
+        except AlarmError as error:
+            return Outcome(valid=False, reason=f"alarm: {error.alarm}")
+
+    def health(self, deadline_s: float) -> Health:
+        """The machine's last word on itself, its alarm and its interlocks; what is not known does not hold."""
+        if not self._wanted:
+            return Health(False, "the adapter is not open")
+        try:
+            deadline = self._ready(deadline_s)
+            if self.settings.ask:
+                self.read_back(deadline.left_s())  # a sign of life
+        except RefusedError as error:
+            return Health(False, str(error))
+        known_by = Deadline(min(_RETAINED_S, deadline.left_s()))
+        interlocks = {
+            name: self._state(lock.topic, known_by) == lock.holds for name, lock in self.settings.interlocks.items()
+        }
+        return Health(True, f"the machine is there, at the broker {self.settings.host}", interlocks)
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._wanted = False
+        self._link.close()
+
+    def _ready(self, deadline_s: float) -> Deadline:
+        """Be connected to a machine that is there and has no alarm."""
+        if not self._wanted:
+            raise LinkError("the adapter is not open")
+        deadline = Deadline(deadline_s)
+        self._link.reach(deadline)
+        if self.settings.status:
+            self._link.refresh(deadline)
+            state = self._state(self.settings.status, deadline)
+            if state is None:
+                raise LinkError(f"nobody says on {self.settings.status} whether the machine is there")
+            self._check_status(state)
+        alarm = self._link.latest(self.settings.alarm) if self.settings.alarm else None
+        if alarm is not None:
+            self._check_alarm(_text(alarm))
+        return deadline
+
+    def _state(self, topic: str, deadline: Deadline) -> str | None:
+        """The last text of a topic; None if there is none by the deadline."""
+        since, known = self._link.mark(), self._link.latest(topic)
+        if known is None:
+            try:
+                known = self._link.wait_for(lambda m: m if m.topic == topic else None, since, deadline, topic)
+            except DeadlineError:
+                return None
+        return _text(known)
+
+    def _check_status(self, state: str) -> None:
+        if state != self.settings.online:
+            raise LinkError(f"the machine is not there: {self.settings.status} says {quoted(state)}")
+
+    def _check_alarm(self, text: str) -> None:
+        if text not in self.settings.alarm_off:
+            raise AlarmError(f"the machine has an alarm: {text}", text)
+
+    def _wait(self, check: Callable[[Received], T | None], since: int, deadline: Deadline, what: str) -> T:
+        """Wait for an answer, and hear if the machine goes away or has an alarm instead."""
+
+        def checked(message: Received) -> T | None:
+            if message.topic == self.settings.status:
+                self._check_status(_text(message))
+            elif message.topic == self.settings.alarm:
+                self._check_alarm(_text(message))
+            return check(message)
+
+        return self._link.wait_for(checked, since, deadline, what)
+
+    def _accepted(self, message: Received, request: str) -> bool | None:
+        if message.topic != self.settings.accepted:
+            return None
+        answer = object_from_json(message.payload, "the machine")
+        if answer.get("id") != request:
+            return None
+        if "refused" in answer:
+            raise RefusedError(f"the machine refuses the setting: {answer['refused'] or NO_REASON}")
+        return True
+
+    def _values(self, since: int, request: str = "") -> dict[str, Value] | None:
+        """What the machine has told; after a request only what is newer and no answer to another one."""
+        names = self.settings.machine_names(self.parameters)
+        topics = self.settings.actual_topics(self.parameters)
+        values: dict[str, Value] = {}
+        for parameter in self.parameters:
+            message = self._link.latest(topics[parameter.name])
+            if message is None or (request and (message.retained or message.number <= since)):
+                return None
+            if one_by_one(self.settings.actual):
+                values[parameter.name] = value_from_text(parameter, _text(message))
+                continue
+            told = object_from_json(message.payload, "the machine")
+            if request and told.get("id", request) != request:
+                return None
+            name = names[parameter.name]
+            if name not in told:
+                raise LinkError(f"the machine told its values without {shown(name)}")
+            values[parameter.name] = value_from_json(parameter, told[name])
+        return values
+
+    def _wait_until_it_has(self, setting: Setting, since: int, deadline: Deadline) -> None:
+        """Wait until the values that the machine tells by itself are those of the setting."""
+
+        def off() -> list[str]:
+            values = self._values(0)
+            return ["it told no values"] if values is None else deviations(setting, values, self.parameters)
+
+        if off():
+            try:
+                self._wait(lambda _: None if off() else True, since, deadline, "the machine does not have the setting")
+            except DeadlineError as error:
+                raise DeadlineError(f"{error}: {'; '.join(off())}") from error
+
+    def _made_before(self, tag: str) -> Outcome | None:
+        """The part with this tag if the machine has already told of it."""
+        known = self._link.latest(self.settings.result)
+        if known is None or self.settings.result_words is not None:
+            return None
+        try:
+            return self._result(known, tag, 0)
+        except LinkError:  # what lies there from before need not be sense
+            return None
+
+    def _result(self, message: Received, tag: str, since: int) -> Outcome | None:
+        if message.topic != self.settings.result:
+            return None
+        if self.settings.result_words is not None:
+            return None if message.retained else self._worded(message, self.settings.result_words, since)
+        result = object_from_json(message.payload, "the machine")
+        if not isinstance(result.get("tag"), str):
+            raise LinkError(f"the machine told a result without the tag of its part: {quoted(message.payload)}")
+        return outcome_from_json(result, "the machine") if result["tag"] == tag else None
+
+    def _worded(self, message: Received, words: ResultWords, since: int) -> Outcome:
+        """A result in words, with what was told on the way to it."""
+
+        def since_trigger(topic: str | None) -> str:
+            told = self._link.latest(topic) if topic else None
+            return "" if told is None or told.retained or told.number <= since else _text(told)
+
+        word = _text(message)
+        if word in words.non_valid:
+            return Outcome(False, since_trigger(words.reason) or NO_REASON)
+        if word not in words.valid:
+            raise LinkError(f"the machine told the result {quoted(word)}, which is neither valid nor non-valid")
+        told = {name: since_trigger(topic) for name, topic in words.measurements.items()}
+        return Outcome(True, measurements={name: _number(name, text) for name, text in told.items() if text})
+
+
+def _text(message: Received) -> str:
+    return message.payload.decode("utf-8", "replace").strip()
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise LinkError(f"the measurement {name} is {shown(text)}, which is not a finite number")
+    return number

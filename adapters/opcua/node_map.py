@@ -1,0 +1,155 @@
+"""The node map of a machine that speaks OPC UA, and what can be wrong with it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from adapters.shared.signals import (Code, Command, Done, HandshakeSettings, Measurement, Parameter, Place, Signal, State, Trial, map_complaints)
+from tuner.adapter import AdapterSettings, ParameterInfo
+from tuner.basics.text import shown
+
+NODE_ID = re.compile(r"(?:ns=(?P<index>\d+);|nsu=(?P<uri>[^;]+);)?(?P<identifier>i=\d+|s=.+|g=[0-9A-Fa-f-]{36}|b=.+)")
+
+
+def _node_id(text: str) -> str:
+    if not NODE_ID.fullmatch(text):
+        raise ValueError(f'{shown(text)} is not a node id; allowed: "s=Press.Speed", "ns=2;i=1001", "nsu=uri;s=Speed"')
+    return text
+
+
+NodeId = Annotated[str, AfterValidator(_node_id)]
+
+
+class Node(Place):
+    """One variable of the machine."""
+
+    node: NodeId = Field(description='node id, such as "s=Press.Speed" or "ns=2;i=1001"')
+
+
+class MeasurementNode(Node, Measurement):
+    """A number that the machine measured."""
+
+
+class ParameterNode(Node, Parameter):
+    """Where a parameter is written, and read back."""
+
+    read_node: NodeId | None = Field(None, description="where it is read back; left out: the same node")
+
+    @property
+    def source(self) -> "ParameterNode":
+        """The same scale and codes, at the node where it is read back."""
+        return self.model_copy(update={"node": self.read_node or self.node})
+
+
+class SignalNode(Node, Signal):
+    """A yes or no: a Boolean, or a variable that has a certain value."""
+
+
+class DoneNode(Node, Done):
+    """The machine's word that the part is finished."""
+
+
+class CodeNode(Node, Code):
+    """A variable that tells what is wrong, by a number or a text."""
+
+
+class Start(Command):
+    """A variable that is set, or a method that is called."""
+
+    node: NodeId | None = Field(None, description="variable that tuner sets on and off")
+    method: NodeId | None = Field(None, description="method that tuner calls instead")
+    object: NodeId | None = Field(None, description="object the method belongs to")
+    pass_tag: bool = Field(False, description="whether the method is given the tag, as a String")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.node is None) == (self.method is None):
+            raise ValueError("needs either node or method")
+        if (self.method is None) != (self.object is None):
+            raise ValueError("method and object belong together")
+        if self.pass_tag and self.method is None:
+            raise ValueError("pass_tag needs a method")
+        return self
+
+
+class OpcuaTrial(Trial):
+    """How a part is made."""
+
+    start: Start = Field(description="the variable or the method that starts a part")
+    done: DoneNode = Field(description="what the machine shows when the part is finished")
+    valid: SignalNode | None = None
+    reason: CodeNode | None = None
+    busy: SignalNode | None = None
+    tag: Node | None = None
+    made: Node | None = None
+
+
+class OpcuaState(State):
+    """How the machine is."""
+
+    alarm: CodeNode | None = None
+    ready: SignalNode | None = None
+
+
+class Security(AdapterSettings):
+    """Signing and encryption."""
+
+    policy: Literal["Basic256Sha256", "Aes128Sha256RsaOaep", "Aes256Sha256RsaPss"] = Field(
+        "Basic256Sha256", description="security policy"
+    )
+    mode: Literal["Sign", "SignAndEncrypt"] = Field("SignAndEncrypt", description="Sign or SignAndEncrypt")
+    certificate_file: Path = Field(description="tuner's certificate; the machine must trust it")
+    key_file: Path = Field(description="tuner's private key")
+    server_certificate_file: Path = Field(description="the machine's certificate; any other is refused")
+    application_uri: str = Field("urn:process-tuner", description="tuner's name, the same as in its certificate")
+
+
+class OpcuaSettings(HandshakeSettings):
+    """The table `[campaign.adapter.settings]` of a machine that speaks OPC UA."""
+
+    endpoint: str = Field(pattern=r"^opc\.tcp://[^\s/@]+(/\S*)?$", description='"opc.tcp://host:port/path"')
+    namespace: str | None = Field(None, description="URI of the namespace of node ids without ns= or nsu=")
+    user: str | None = Field(None, description="left out: anonymous")
+    password_file: Path | None = Field(None, description="file with the user's password")
+    password_env: str | None = Field(None, description="environment variable with the user's password")
+    security: Security | None = Field(None, description="signing and encryption")
+    parameters: Mapping[str, ParameterNode] = Field(description="one entry for every parameter, by its name")
+    trial: OpcuaTrial = Field(description="how a part is made")
+    state: OpcuaState = Field(default_factory=OpcuaState, description="alarm and readiness")
+    measurements: Mapping[str, MeasurementNode] = Field(default_factory=dict, description="of a valid part")
+    interlocks: Mapping[str, SignalNode] = Field(default_factory=dict, description="yes, or no setting is sent")
+
+
+def complaints_on(settings: OpcuaSettings, parameters: Sequence[ParameterInfo]) -> list[str]:
+    """All that is wrong with a map for these parameters; types are the machine's, and checked when it is asked."""
+    passwords = [key for key in (settings.password_file, settings.password_env) if key is not None]
+    found = []
+    if settings.user is None and passwords:
+        found.append("a password needs a user")
+    if settings.user is not None and len(passwords) != 1:
+        found.append("a user needs either password_file or password_env")
+    found += map_complaints(settings, parameters, codes=False)
+    trial = settings.trial
+    if trial.start.method and trial.tag and not trial.start.pass_tag and not trial.done.clear:
+        found.append(
+            "trial.tag with a start method needs start.pass_tag or done.clear: "
+            "else the done of the part before could be taken for this part's"
+        )
+    written = [(f"parameters.{name}", entry.node) for name, entry in settings.parameters.items()]
+    written += [("trial.start", trial.start.node)] if trial.start.node else []
+    written += [("trial.done", trial.done.node)] if trial.done.clear else []
+    written += [("trial.tag", trial.tag.node)] if trial.tag else []
+    sources = [(f"parameters.{name}", entry.source.node) for name, entry in settings.parameters.items()]
+    return [*found, *_used_twice(written, "written"), *_used_twice(sources, "read back")]
+
+
+def _used_twice(nodes: Sequence[tuple[str, str]], what: str) -> list[str]:
+    return [
+        f"{name} and {other} are both {what} at {node}"
+        for i, (name, node) in enumerate(nodes)
+        for other, other_node in nodes[:i]
+        if node == other_node
+    ]

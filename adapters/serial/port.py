@@ -1,0 +1,175 @@
+"""Lines of text over a serial port: opened again by itself after a fault, every wait within a deadline."""
+
+import codecs
+import contextlib
+import termios
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from adapters.shared.values import Deadline, quoted
+from tuner.adapter import AdapterSettings, DeadlineError, LinkError
+from tuner.basics.text import shown
+
+try:
+    import serial  # type: ignore[import-untyped]  # pyserial has no types
+except ImportError as error:
+    raise ImportError('the serial adapter needs pyserial: pip install "process-tuner[serial]"') from error
+
+_PARITIES = {"none": "N", "even": "E", "odd": "O", "mark": "M", "space": "S"}
+_LONGEST_LINE = 65_536  # bytes; a line that has not ended by then is noise
+_SHORTEST_WAIT_S = 0.001  # pyserial takes 0 for "do not wait" and tells no timeout then
+
+
+class PortSettings(AdapterSettings):
+    """The port and how text is sent over it."""
+
+    port: str = Field(min_length=1, description="the device, such as /dev/serial/by-id/..., or socket://host:port")
+    baud_rate: int = Field(9600, ge=50, le=4_000_000, description="bits per second")
+    data_bits: Literal[5, 6, 7, 8] = Field(8, description="bits of a character")
+    parity: Literal["none", "even", "odd", "mark", "space"] = Field("none", description="parity of a character")
+    stop_bits: float = Field(1.0, description="1, 1.5 or 2 stop bits")
+    flow_control: Literal["none", "hardware", "software"] = Field("none", description="RTS/CTS or XON/XOFF")
+    dtr: bool = Field(True, description="whether DTR is on; off keeps boards from restarting at every opening")
+    encoding: str = Field("ascii", description="how text becomes bytes")
+    line_ending: str = Field("\r\n", min_length=1, description="what ends a line, both ways")
+
+    @field_validator("stop_bits")
+    @classmethod
+    def _possible(cls, bits: float) -> float:
+        if bits not in (1, 1.5, 2):
+            raise ValueError(f"must be 1, 1.5 or 2, not {shown(bits)}")
+        return bits
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            codecs.lookup(name)
+        except LookupError as error:
+            raise ValueError(f'{shown(name)} is not an encoding; allowed: "ascii", "latin-1", "utf-8", ...') from error
+        return name
+
+
+class LinePort:
+    """A serial port that speaks in lines."""
+
+    def __init__(self, settings: PortSettings) -> None:
+        self._settings = settings
+        self._port: Any = None
+        self._ending = settings.line_ending.encode(settings.encoding)
+        self._received = b""
+        self._owed = self._tail_of_late = False  # whether an answer is still to come, and its beginning was dropped
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a port to speak to."""
+        return self._port is not None
+
+    def open(self) -> None:
+        """Take the port for ourselves alone.
+
+        Raises:
+            LinkError: it is not there, or somebody else has it.
+        """
+        s = self._settings
+        try:
+            port = serial.serial_for_url(
+                s.port,
+                do_not_open=True,
+                baudrate=s.baud_rate,
+                bytesize=s.data_bits,
+                parity=_PARITIES[s.parity],
+                stopbits=int(s.stop_bits) if s.stop_bits == int(s.stop_bits) else s.stop_bits,
+                rtscts=s.flow_control == "hardware",
+                xonxoff=s.flow_control == "software",
+                exclusive=True,
+            )
+            if not s.dtr:
+                port.dtr = False
+            port.open()
+        except (OSError, ValueError, termios.error) as error:
+            raise LinkError(f"the port {s.port} cannot be opened: {error}") from error
+        self._port = port
+        self._received = b""
+        self._owed = self._tail_of_late = False
+
+    def close(self) -> None:
+        """Let go of the port."""
+        port, self._port = self._port, None
+        if port is not None:
+            with contextlib.suppress(OSError, termios.error):  # the device may be gone
+                port.close()
+
+    def write(self, line: str, deadline: Deadline) -> None:
+        """Send a line.
+
+        Raises:
+            DeadlineError: the other side takes nothing.
+            LinkError: the port is gone; it has been closed.
+        """
+        try:
+            self._port.write_timeout = max(deadline.left_s(), _SHORTEST_WAIT_S)
+            self._port.write(line.encode(self._settings.encoding) + self._ending)
+        except serial.SerialTimeoutException:
+            raise DeadlineError(f"the machine did not take {quoted(line)} within {deadline.seconds:g} s") from None
+        except (OSError, termios.error) as error:
+            self._lost(error)
+
+    def read_line(self, deadline: Deadline) -> str:
+        """The next line, without its ending.
+
+        Raises:
+            DeadlineError: none has come.
+            LinkError: it cannot be read, or the port is gone; then it has been closed.
+        """
+        line = self._next_line(deadline)
+        if self._tail_of_late:
+            self._tail_of_late = False
+            line = self._next_line(deadline)
+        self._owed = False
+        try:
+            return line.decode(self._settings.encoding).strip()
+        except UnicodeDecodeError:
+            raise LinkError(f"the machine sent {line[:40]!r}, which is not {self._settings.encoding} text") from None
+
+    def _next_line(self, deadline: Deadline) -> bytes:
+        while self._ending not in self._received:
+            if len(self._received) > _LONGEST_LINE:
+                self._received = b""
+                raise LinkError(f"the machine sent {_LONGEST_LINE} bytes without the end of a line")
+            self._receive(max(deadline.left_s(), _SHORTEST_WAIT_S))
+            if self._ending not in self._received and deadline.left_s() == 0:
+                self._owed = True
+                got = f"; it sent {quoted(self._received)} without the end of a line" if self._received else ""
+                raise DeadlineError(f"no answer within {deadline.seconds:g} s{got}")
+        line, _, self._received = self._received.partition(self._ending)
+        return line
+
+    def waiting_lines(self) -> list[str]:
+        """Lines that have come since the last one was read, readable or not; the beginning of a line is dropped.
+
+        If an answer is still to come, that beginning is its: what follows must not be taken for a line of its own.
+        """
+        before = -1
+        while before < len(self._received) <= _LONGEST_LINE:  # a port in the network tells one byte at a time
+            before = len(self._received)
+            self._receive(0)
+        whole, ended, rest = self._received.rpartition(self._ending)
+        self._received = b""
+        if ended:
+            self._owed = self._tail_of_late = False
+        self._tail_of_late = self._tail_of_late or (self._owed and bool(rest))
+        return [line.decode(self._settings.encoding, "replace").strip() for line in whole.split(self._ending)]
+
+    def _receive(self, wait_s: float) -> None:
+        """Add what has come; a timeout adds nothing."""
+        try:
+            self._port.timeout = wait_s
+            self._received += self._port.read(min(max(1, self._port.in_waiting), _LONGEST_LINE))
+        except (OSError, termios.error) as error:
+            self._lost(error)
+
+    def _lost(self, error: Exception) -> None:
+        self.close()
+        raise LinkError(f"the port {self._settings.port} is lost: {error}") from error

@@ -1,0 +1,1 @@
+"""What several adapters share: values, signals, and how a part is ordered from registers or nodes."""

@@ -1,0 +1,176 @@
+"""What several adapters share: checks before a setting is sent, and values and outcomes from what machines say."""
+
+import math
+import string
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from tuner.adapter import LinkError, Outcome, ParameterInfo, RefusedError, Setting, Value
+from tuner.basics.text import listed, shown
+
+NO_REASON = "the machine gave no reason"
+LONGEST_MESSAGE = 1_000_000  # bytes; more than this is not an answer to a question of ours
+_LARGEST = sys.float_info.max  # a whole number in JSON may be larger, and is no number of ours then
+_LONGEST_SHOWN = 200  # characters of an answer that are quoted in an error
+
+_JSON_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
+class AlarmError(RefusedError):
+    """The machine has an alarm; during a trial it means that there is no part, for this reason."""
+
+    def __init__(self, text: str, alarm: str) -> None:
+        super().__init__(text)
+        self.alarm = alarm
+
+
+class Deadline:
+    """How much of a call's time is left."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def left_s(self) -> float:
+        """Seconds until the deadline, 0 after it."""
+        return max(0.0, self._end - self._clock())
+
+
+class _OutcomeMessage(BaseModel):
+    """An outcome as machines write it; what else they write is not ours to judge."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+    valid: bool
+    reason: str = ""
+    measurements: dict[str, float] = Field(default_factory=dict)
+    photo: str | None = None
+
+
+def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> None:
+    """Refuse a setting that is incomplete or has a value of the wrong kind, before anything is sent.
+
+    Raises:
+        RefusedError: with the first thing that is wrong.
+    """
+    names = [parameter.name for parameter in parameters]
+    if set(setting) != set(names):
+        raise RefusedError(f"the machine needs values for exactly {', '.join(names)}")
+    for parameter in parameters:
+        value = setting[parameter.name]
+        if parameter.kind == "choice":
+            if value not in parameter.choices or not isinstance(value, str):
+                raise RefusedError(f"{parameter.name} must be one of {listed(parameter.choices)}, not {shown(value)}")
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise RefusedError(f"{parameter.name} must be a finite number, not {shown(value)}")
+        elif parameter.kind == "integer" and not isinstance(value, int):
+            raise RefusedError(f"{parameter.name} must be a whole number, not {shown(value)}")
+
+
+def value_from_json(parameter: ParameterInfo, raw: object) -> Value:
+    """A value the machine sent as JSON, in the type of its parameter.
+
+    Raises:
+        LinkError: it is of another type, or not finite.
+    """
+    if parameter.kind == "choice":
+        if isinstance(raw, str):
+            return raw
+        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a text")
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) <= _LARGEST:
+        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a finite number")
+    if parameter.kind != "integer":
+        return float(raw)
+    if raw != int(raw):
+        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a whole number")
+    return int(raw)
+
+
+def value_from_text(parameter: ParameterInfo, text: str) -> Value:
+    """A value the machine sent as plain text, in the type of its parameter.
+
+    Raises:
+        LinkError: it is not a number, or not finite.
+    """
+    if parameter.kind == "choice":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise LinkError(f"the machine says {parameter.name} is {shown(text)}, which is not a number") from None
+    return value_from_json(parameter, number)
+
+
+def object_from_json(text: bytes | str, who: str) -> dict[str, Any]:
+    """A JSON object; NaN and infinities, which are no JSON, are left to who looks at the values.
+
+    Raises:
+        LinkError: it is something else, or too long.
+    """
+    if len(text) > LONGEST_MESSAGE:
+        raise LinkError(f"{who} answered with {len(text)} bytes; at most {LONGEST_MESSAGE} are allowed")
+    try:
+        return _JSON_OBJECT.validate_json(text)
+    except ValidationError:
+        raise LinkError(f"{who} answered {quoted(text)}, which is not a JSON object") from None
+
+
+def outcome_from_json(raw: dict[str, Any], who: str) -> Outcome:
+    """An outcome from `{"valid": true}`, with reason, measurements and photo if they are there.
+
+    Raises:
+        LinkError: it is not an outcome.
+    """
+    try:
+        message = _OutcomeMessage.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise LinkError(f"{who} did not answer with an outcome: {where}: {first['msg']}") from None
+    reason = "" if message.valid else message.reason or NO_REASON
+    return Outcome(message.valid, reason, message.measurements, message.photo)
+
+
+def deviations(setting: Setting, actual: Setting, parameters: Sequence[ParameterInfo]) -> list[str]:
+    """Where the machine's values differ from a setting by more than the tolerance, as pieces of a sentence."""
+    found = []
+    for parameter in parameters:
+        wanted, have = setting[parameter.name], actual.get(parameter.name)
+        if have is None:
+            found.append(f"{parameter.name} is unknown")
+        elif isinstance(wanted, str) or isinstance(have, str):
+            if wanted != have:
+                found.append(f"{parameter.name} is {shown(have)} instead of {shown(wanted)}")
+        elif abs(wanted - have) > parameter.tolerance:
+            found.append(f"{parameter.name} is {have!r} instead of {wanted!r}")
+    return found
+
+
+def quoted(text: bytes | str) -> str:
+    """What a machine said, on one line and not longer than a few of them."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    text = text.strip()
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
+
+
+def check_template(template: str, fields: Collection[str]) -> str:
+    """A template in which only these fields stand in braces, without attributes or indices.
+
+    Raises:
+        ValueError: as a sentence for the user.
+    """
+    allowed = ", ".join(f"{{{field}}}" for field in fields) or "none"
+    try:
+        found = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        raise ValueError(f"{shown(template)} is not a template: {error}") from error
+    for name in found:
+        if name not in fields:
+            raise ValueError(f"{shown(template)} has the field {{{name}}}; allowed: {allowed}")
+    return template

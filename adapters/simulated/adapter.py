@@ -1,0 +1,231 @@
+"""A machine that is not there: any test problem by name, with the validity the problem has, and faults on request."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from tuner.adapter import (
+    Adapter,
+    AdapterSettings,
+    DeadlineError,
+    Health,
+    LinkError,
+    Outcome,
+    ParameterInfo,
+    RefusedError,
+    Setting,
+    Value,
+)
+from tuner.basics.address import file_address
+from tuner.problems import UnknownProblemError, get_problem
+from tuner.basics.text import counted
+
+CRASH_EXIT_CODE = 70
+_HANG_S = 3600.0  # on top of the deadline: whoever waits has to end the process
+_FAULT_STREAM = 1  # faults are drawn apart from the noise, so that they do not change what is measured
+
+
+class SimulatedSettings(AdapterSettings):
+    """The table `[campaign.adapter.settings]` of a simulated machine; a probability is that of each call."""
+
+    problem: str = Field("sasena", description="name of the test problem")
+    seconds_per_trial: float = Field(0.0, ge=0, le=86_400, description="how long a trial takes")
+    noise: float = Field(0.0, ge=0, description="standard deviation of the measured objective")
+    seed: int = Field(0, ge=0, description="noise and faults are the same for the same seed")
+    drift: float = Field(0.0, description="what each part made adds to the objective of the next ones")
+    non_valid_probability: float = Field(0.0, ge=0, le=1, description="of scrap at a setting that would make a part")
+    dropout_probability: float = Field(0.0, ge=0, le=1, description="that the link fails")
+    hang_probability: float = Field(0.0, ge=0, le=1, description="that a call does not return by its deadline")
+    garbage_probability: float = Field(0.0, ge=0, le=1, description="that the answer is nonsense")
+    crash_probability: float = Field(0.0, ge=0, le=1, description="that the adapter's process dies")
+    read_back_error: float = Field(0.0, description="added to every number read back")
+    open_guard_every: int = Field(0, ge=0, description="every n-th health report has an open guard; 0: none")
+    memory: Path | None = Field(
+        None,
+        description="file that keeps setting and parts when the process ends; none: the machine forgets",
+    )
+
+    @field_validator("problem")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            return get_problem(name).name
+        except UnknownProblemError as error:
+            raise ValueError(str(error)) from error
+
+
+class SimulatedAdapter(Adapter[SimulatedSettings]):
+    """Makes "parts" whose quality is a test problem's function; the i-th parameter is the problem's i-th variable."""
+
+    Settings: ClassVar[type[AdapterSettings]] = SimulatedSettings
+
+    def __init__(
+        self,
+        settings: SimulatedSettings,
+        parameters: Sequence[ParameterInfo],
+        sleep: Callable[[float], None] = time.sleep,
+        crash: Callable[[int], object] = os._exit,
+    ) -> None:
+        """See `Adapter`; `sleep` and `crash` are passed in so that tests need neither wait nor die."""
+        super().__init__(settings, parameters)
+        self._names = [parameter.name for parameter in parameters]
+        self._problem = get_problem(settings.problem)
+        self._rng = np.random.default_rng(settings.seed)
+        self._sleep = sleep
+        self._crash = crash
+        self._open = False
+        self._setting: dict[str, Value] = {p.name: p.start for p in parameters}  # as a machine that runs already
+        self._parts: dict[str, Outcome] = {}
+        self._calls = 0
+        self._health_reports = 0
+
+    @classmethod
+    def complaints(cls, settings: SimulatedSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
+        """The problem must have as many variables as the campaign has parameters."""
+        problem = get_problem(settings.problem)
+        if problem.d == len(parameters):
+            return ()
+        variables, given = counted(problem.d, "variable"), counted(len(parameters), "parameter")
+        return (f"the problem {problem.name} has {variables}, the campaign {given}",)
+
+    @classmethod
+    def occupies(cls, settings: SimulatedSettings) -> Sequence[str]:
+        """The file that is the machine's memory; without one each campaign has a machine of its own."""
+        return () if settings.memory is None else (file_address(settings.memory),)
+
+    def open(self, deadline_s: float) -> None:
+        """Switch the machine on."""
+        self._open = True
+        self._remember()
+
+    def apply(self, setting: Setting, deadline_s: float) -> None:
+        """Take a setting if it is complete and made of finite numbers and known choices."""
+        self._fault(deadline_s)
+        if set(setting) != set(self._names):
+            raise RefusedError(f"the machine needs values for exactly {', '.join(self._names)}")
+        for parameter in self.parameters:
+            name, value = parameter.name, setting[parameter.name]
+            if parameter.choices:
+                if value not in parameter.choices:
+                    raise RefusedError(f"{name} must be one of {', '.join(parameter.choices)}, not {value!r}")
+            elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+                raise RefusedError(f"{name} must be a finite number, not {value!r}")
+        self._setting = dict(setting)
+        self._note()
+
+    def read_back(self, deadline_s: float) -> dict[str, Value]:
+        """The setting applied last; before the first one the known-good one."""
+        garbage = self._fault(deadline_s)
+        error = self.settings.read_back_error
+        answer: dict[str, Value] = dict(self._setting)
+        for parameter in self.parameters if error else ():
+            if parameter.choices:
+                continue
+            off = round(error) if parameter.kind == "integer" else error
+            answer[parameter.name] = cast("float", answer[parameter.name]) + off
+        if garbage:
+            nonsense: tuple[Any, ...] = (math.nan, None, "?", [1.0])
+            answer[self._names[0]] = nonsense[self._calls % len(nonsense)]
+        return answer
+
+    def run_trial(self, tag: str, deadline_s: float) -> Outcome:
+        """Evaluate the problem; the measurement `objective` is to be minimised. A tag's part is made once."""
+        garbage = self._fault(deadline_s, makes_a_part=True)
+        outcome = self._parts.get(tag) or self._make_part(tag, deadline_s)
+        if self._happens("crash", self.settings.crash_probability):
+            self._crash(CRASH_EXIT_CODE)  # after the part was made: the worst moment
+        return cast("Outcome", {"valid": "perhaps"}) if garbage else outcome
+
+    def health(self, deadline_s: float) -> Health:
+        """A simulated machine is well when it is switched on."""
+        self._health_reports += 1
+        every = self.settings.open_guard_every
+        interlocks = {"guard closed": self._health_reports % every != 0} if every else {}
+        return Health(self._open, "simulated machine" if self._open else "switched off", interlocks)
+
+    def close(self) -> None:
+        """Switch the machine off."""
+        self._open = False
+
+    def _number(self, place: int, parameter: ParameterInfo) -> float:
+        """The problem's variable; a choice stands for evenly spaced values of it."""
+        value = self._setting[parameter.name]
+        if not parameter.choices:
+            return float(value)
+        share = parameter.choices.index(str(value)) / (len(parameter.choices) - 1)
+        low, high = self._problem.bounds[place]
+        return float(low + share * (high - low))
+
+    def _make_part(self, tag: str, deadline_s: float) -> Outcome:
+        if self.settings.seconds_per_trial > deadline_s:
+            self._sleep(deadline_s)
+            raise DeadlineError(f"the trial takes {self.settings.seconds_per_trial} s, the deadline was {deadline_s} s")
+        self._sleep(self.settings.seconds_per_trial)
+        point = np.array([[self._number(place, parameter) for place, parameter in enumerate(self.parameters)]])
+        if not self._problem.is_valid(point)[0]:
+            outcome = Outcome(valid=False, reason="the machine made no part at this setting")
+        elif self._happens("scrap", self.settings.non_valid_probability):
+            outcome = Outcome(valid=False, reason="the machine made scrap by chance")
+        else:
+            objective = float(self._problem.evaluate(point)[0] + self.settings.noise * self._rng.standard_normal())
+            objective += self.settings.drift * len(self._parts)
+            outcome = Outcome(valid=True, measurements={"objective": objective})
+        self._parts[tag] = outcome
+        self._note()
+        return outcome
+
+    def _fault(self, deadline_s: float, *, makes_a_part: bool = False) -> bool:
+        """Fail as the settings and the seed want it; the answer is whether the reply shall be nonsense."""
+        if not self._open:
+            raise LinkError("the simulated machine is switched off")
+        self._calls += 1
+        self._note()
+        if not makes_a_part and self._happens("crash", self.settings.crash_probability):
+            self._crash(CRASH_EXIT_CODE)
+        if self._happens("hang", self.settings.hang_probability):
+            self._sleep(deadline_s + _HANG_S)
+            raise DeadlineError("the simulated machine hung")
+        if self._happens("dropout", self.settings.dropout_probability):
+            raise LinkError("the link to the simulated machine dropped out")
+        return self._happens("garbage", self.settings.garbage_probability)
+
+    def _happens(self, kind: str, probability: float) -> bool:
+        """Drawn from the seed, the number of the call and the kind of fault only."""
+        key = [self.settings.seed, _FAULT_STREAM, self._calls, *kind.encode()]
+        return probability > 0 and float(np.random.default_rng(key).random()) < probability
+
+    def _remember(self) -> None:
+        """Know again what an earlier process has done; the calls go on too, so that a crash does not repeat itself."""
+        if self.settings.memory is None or not self.settings.memory.exists():
+            return
+        try:
+            noted = json.loads(self.settings.memory.read_text("utf-8"))
+            self._setting = dict(noted["setting"])
+            self._parts = {tag: Outcome(**outcome) for tag, outcome in noted["parts"].items()}
+            self._calls = int(noted["calls"])
+            self._rng = np.random.default_rng(self.settings.seed)
+            self._rng.standard_normal(sum(part.valid for part in self._parts.values()))  # the noise goes on as well
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise LinkError(f"the memory {self.settings.memory} of the simulated machine is broken: {error}") from error
+
+    def _note(self) -> None:
+        if self.settings.memory is None:
+            return
+        parts = {tag: asdict(outcome) for tag, outcome in self._parts.items()}
+        noted = {"setting": self._setting, "parts": parts, "calls": self._calls}
+        written = self.settings.memory.with_name(self.settings.memory.name + ".new")
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(written, flags, 0o600), "w", encoding="utf-8") as file:
+                json.dump(noted, file)
+            written.replace(self.settings.memory)  # a crash leaves the old memory or the new one
+        except OSError as error:
+            raise LinkError(f"the memory of the simulated machine cannot be written: {error}") from error

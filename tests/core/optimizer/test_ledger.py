@@ -1,0 +1,217 @@
+import numpy as np
+import pytest
+
+from tuner import Continuous, Integer, Optimizer, Space
+from tuner.core.optimizer.ledger import Ledger, TellError
+from tuner.core.space.parameters import SpaceError
+
+SPACE = Space([Continuous("x", 0, 1), Integer("k", 1, 5)])
+
+
+def told(*outcomes):
+    """A ledger of trials 1, 2, ... with these outcomes; None is pending."""
+    ledger = Ledger(SPACE)
+    for number, valid in enumerate(outcomes, 1):
+        ledger.add({"x": number / 10, "k": 1})
+        if valid is not None:
+            ledger.outcome(number, valid)
+    return ledger
+
+
+BAD = [
+    (lambda o: o.tell_outcome(9, True), "no trial 9"),
+    (lambda o: o.tell_outcome(0, True), "no trial 0"),
+    (lambda o: o.tell_outcome(True, True), "named by its number, not True"),
+    (lambda o: o.tell_outcome("1", True), "named by its number, not '1'"),
+    (lambda o: o.tell_outcome(1.0, True), "named by its number, not 1.0"),
+    (lambda o: o.tell_outcome(None, True), "named by its number"),
+    (lambda o: o.tell_outcome([1], True), "named by its number"),
+    (lambda o: o.tell_outcome(5, 1), "True .valid. or False"),
+    (lambda o: o.tell_outcome(5, "yes"), "True .valid. or False"),
+    (lambda o: o.tell_outcome(5, True, reason=3), "a reason is a text"),
+    (lambda o: o.tell_outcome(1, False), "trial 1 was valid before"),
+    (lambda o: o.tell_outcome(4, True), "trial 4 was non-valid before"),
+    (lambda o: o.tell_judgment(1, 9), "no trial 9"),
+    (lambda o: o.tell_judgment(1, 4), "trial 4 is non-valid"),
+    (lambda o: o.tell_judgment(5, 1), "trial 5 has no outcome yet"),
+    (lambda o: o.tell_judgment(6, 1), "trial 6 is excluded"),
+    (lambda o: o.tell_judgment(1, 1), "cannot be compared with itself"),
+    (lambda o: o.tell_judgment(True, 2), "named by its number"),
+    (lambda o: o.tell_judgment(2, 1, operator=7), "an operator is named by a text"),
+    (lambda o: o.tell_tie(2, 4), "trial 4 is non-valid"),
+    (lambda o: o.tell_tie(2, 2), "cannot be compared with itself"),
+    (lambda o: o.retract(9), "no judgment 9"),
+    (lambda o: o.retract(True), "a judgment is named by its number"),
+    (lambda o: o.retract(2), "judgment 2 was retracted before"),
+    (lambda o: o.exclude(6), "trial 6 was excluded before"),
+    (lambda o: o.exclude(77), "no trial 77"),
+    (lambda o: o.add({"x": 2, "k": 1}), "x: 2 is outside"),
+    (lambda o: o.add({"x": 0.5}), "k: the setting gives no value"),
+    (lambda o: o.ask(0), "at least one"),
+    (lambda o: o.ask(True), "must be a whole number"),
+    (lambda o: o.ask(2.0), "must be a whole number"),
+    (lambda o: o.warm_start([({"x": 0.5, "k": 1}, True), ({"x": 5, "k": 1}, True)]), "earlier trial 1: x: 5"),
+    (lambda o: o.warm_start([({"x": 0.5, "k": 1}, "yes")]), "earlier trial 0: an outcome"),
+    (lambda o: o.warm_start([({"x": 0.5, "k": 1}, True)], [(0, 1)]), "judgment 0: there is no earlier trial 1"),
+    (lambda o: o.warm_start([({"x": 0.5, "k": 1}, False), ({"x": 0.6, "k": 1}, True)], [(1, 0)]), "non-valid"),
+    (lambda o: o.warm_start([({"x": 0.5, "k": 1}, True)], discount=0.0), "a discount"),
+    (lambda o: o.warm_start([({"x": 0.5, "k": 1}, True)], discount=2), "a discount"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(BAD)), ids=[words for _, words in BAD])
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(case):
+    call, words = BAD[case]
+    optimizer = Optimizer(SPACE)
+    for number in range(1, 7):
+        optimizer.add({"x": number / 10, "k": 1})
+    for number, valid in ((1, True), (2, True), (3, True), (4, False), (6, True)):
+        optimizer.tell_outcome(number, valid)
+    optimizer.tell_judgment(2, 1)
+    optimizer.tell_judgment(3, 2)
+    optimizer.retract(2)
+    optimizer.exclude(6)
+    before = optimizer.state()
+    with pytest.raises(ValueError, match=words):
+        call(optimizer)
+    assert optimizer.state() == before
+
+
+def test_numbers_of_numpy_name_trials_and_judgments():
+    ledger = told(True, True)
+    number = ledger.judge(np.int64(2), np.int32(1))
+    ledger.outcome(np.int64(1), np.bool_(True))
+    assert ledger.champion_id == 2
+    assert {type(v) for v in (ledger.judgments[number].winner, ledger.judgments[number].loser)} == {int}
+    assert ledger.trials[1].valid is True
+    ledger.retract(np.int64(number))
+    ledger.exclude(np.int8(1))
+    assert ledger.champion_id == 2
+
+
+def test_settings_are_kept_as_plain_numbers():
+    trial = told().add({"k": np.int64(3), "x": np.float32(0.5)})
+    assert trial.setting == {"x": 0.5, "k": 3}
+    assert [type(v) for v in trial.setting.values()] == [float, int]
+
+
+def test_the_same_outcome_may_be_told_twice_and_a_reason_added():
+    ledger = told(False)
+    ledger.outcome(1, False, "short shot")
+    ledger.outcome(1, False)
+    assert ledger.trials[1].reason == "short shot"
+
+
+def test_the_champion_is_the_first_valid_trial_until_another_beats_it():
+    ledger = told(None, False, True, True, True)
+    assert told(None, False).champion_id is None
+    assert ledger.champion_id == 3
+    ledger.outcome(1, True)
+    assert ledger.champion_id == 1
+    ledger.judge(4, 3)
+    assert ledger.champion_id == 1
+    ledger.judge(3, 1)
+    assert ledger.champion_id == 4  # it beat 3 before
+    ledger.judge(4, 5)
+    assert ledger.champion_id == 4
+    ledger.judge(5, 4)
+    assert ledger.champion_id == 5  # the last of as many answers
+
+
+def test_the_majority_of_answers_to_a_duel_decides_before_the_last_one():
+    ledger = told(True, True)
+    ledger.judge(2, 1)
+    ledger.judge(2, 1)
+    ledger.judge(1, 2)
+    assert ledger.champion_id == 2
+
+
+def test_judgments_in_a_circle_still_give_a_champion():
+    ledger = told(True, True, True)
+    ledger.judge(2, 1)
+    ledger.judge(3, 2)
+    ledger.judge(1, 3)
+    assert ledger.champion_id == 3
+
+
+def test_a_tie_leaves_the_champion():
+    ledger = told(True, True)
+    ledger.judge(2, 1, tie=True)
+    assert ledger.champion_id == 1
+
+
+def test_a_later_answer_to_the_same_duel_counts():
+    ledger = told(True, True)
+    ledger.judge(2, 1)
+    assert ledger.champion_id == 2
+    ledger.judge(1, 2)
+    assert ledger.champion_id == 1
+    ledger.judge(2, 1)
+    assert ledger.champion_id == 2
+
+
+def test_a_retracted_judgment_gives_the_crown_back():
+    ledger = told(True, True, True)
+    ledger.judge(2, 1)
+    ledger.judge(3, 2)
+    ledger.retract(2)
+    assert ledger.champion_id == 2
+    ledger.retract(1)
+    assert ledger.champion_id == 1
+
+
+def test_an_excluded_champion_is_followed_by_what_the_rest_says():
+    ledger = told(True, True, True)
+    ledger.judge(2, 1)
+    ledger.judge(3, 2)
+    ledger.exclude(3)
+    assert ledger.champion_id == 2
+    ledger.exclude(1)
+    assert ledger.champion_id == 2
+    ledger.exclude(2)
+    assert ledger.champion_id is None
+
+
+def test_excluded_trials_take_their_judgments_with_them():
+    ledger = told(True, True, True)
+    ledger.judge(2, 1)
+    ledger.judge(3, 1)
+    ledger.exclude(2)
+    _, data = ledger.preferences()
+    assert data.m == 1
+    assert len(ledger.active) == 1
+
+
+def test_judges_are_numbered_from_this_campaign_s_first_and_earlier_ones_are_expected_noisier():
+    ledger = Ledger(SPACE)
+    earlier = [({"x": 0.1, "k": 1}, True), ({"x": 0.2, "k": 1}, True), ({"x": 0.3, "k": 1}, False)]
+    ledger.warm_start(earlier, [(0, 1)], 0.25)
+    assert ledger.judges == [(None, 1.0), (None, 0.25)]
+    assert ledger.noise == (4.0,)
+    for number in (4, 5):
+        ledger.add({"x": number / 10, "k": 2})
+        ledger.outcome(number, True)
+    ledger.judge(5, 4, operator="ann")
+    ledger.judge(4, 5, operator="bob")
+    assert ledger.judges == [("ann", 1.0), (None, 0.25), ("bob", 1.0)]
+    _, data = ledger.preferences()
+    assert data.judge.tolist() == [1, 0, 2]
+    assert ledger.labels().judge.tolist() == [1, 1, 1, 0, 0]
+
+
+def test_from_json_takes_nothing_that_could_not_be_told():
+    ledger = told(True, True, False)
+    ledger.judge(2, 1)
+    ledger.exclude(2)
+    data = ledger.to_json()
+    assert Ledger.from_json(SPACE, data).to_json() == data
+    for damage, words in (
+        ({"judgments": [{**data["judgments"][0], "winner": 3}]}, "trial 3 is non-valid"),
+        ({"judgments": [{**data["judgments"][0], "loser": 8}]}, "no trial 8"),
+        ({"judgments": [{**data["judgments"][0], "judgment_id": 5}]}, "judgment 5 stands where judgment 1"),
+        ({"trials": data["trials"][1:]}, "trial 2 stands where trial 1"),
+    ):
+        with pytest.raises(TellError, match=words):
+            Ledger.from_json(SPACE, {**data, **damage})
+    with pytest.raises(SpaceError, match=r"trial 1: x: 0\.1 is outside"):
+        Ledger.from_json(Space([Continuous("x", 0.5, 1), Integer("k", 1, 5)]), data)

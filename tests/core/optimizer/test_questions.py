@@ -1,0 +1,108 @@
+from tests.core.optimizing import LIGHT, run
+from tuner import Continuous, Optimizer, Space
+from tuner.core.optimizer.questions import Question
+
+LINE = Space([Continuous("x", 0, 1)])
+
+
+def quality(setting):
+    return -abs(setting["x"] - 0.4)
+
+
+def told(count):
+    optimizer = Optimizer(LINE, strategy=LIGHT)
+    for number in range(count):
+        optimizer.tell_outcome(optimizer.add({"x": (number + 0.5) / count}), True)
+    return optimizer
+
+
+def test_there_is_nothing_to_ask_before_there_are_two_parts():
+    optimizer = Optimizer(LINE, strategy=LIGHT)
+    assert optimizer.question() is None
+    optimizer.ask()
+    assert optimizer.question() is None
+    optimizer.tell_outcome(1, True)
+    assert optimizer.question() is None
+    optimizer.tell_outcome(optimizer.ask().trial_id, False)
+    assert optimizer.question() is None
+
+
+def test_new_parts_are_asked_about_against_the_present_champion():
+    optimizer = told(4)
+    assert optimizer.question() == Question(2, 1, repeat=False)
+    assert optimizer.question() == Question(2, 1, repeat=False)
+    optimizer.tell_judgment(2, 1)
+    assert optimizer.question() == Question(3, 2, repeat=False)
+    optimizer.tell_tie(3, 2)
+    assert optimizer.question() == Question(4, 2, repeat=False)
+    optimizer.tell_judgment(2, 4)
+    assert optimizer.question() is None
+
+
+def test_a_trial_whose_only_judgment_was_retracted_is_asked_about_again():
+    optimizer = told(2)
+    number = optimizer.tell_judgment(2, 1)
+    optimizer.retract(number)
+    assert optimizer.question() == Question(2, 1, repeat=False)
+
+
+def test_an_excluded_opponent_is_replaced_by_the_champion():
+    optimizer = told(3)
+    optimizer.tell_judgment(2, 1)
+    optimizer.exclude(2)
+    assert optimizer.question() == Question(3, 1, repeat=False)
+
+
+def test_a_plain_loop_never_has_an_open_question_but_the_repeats():
+    optimizer = Optimizer(LINE, strategy=LIGHT)
+    for _ in range(8):
+        run(optimizer, 1, quality)
+        assert optimizer.question() is None
+    run(optimizer, 1, quality)
+    assert optimizer.question().repeat
+
+
+def test_every_eighth_judgment_is_followed_by_one_repeat():
+    optimizer, repeats = told(30), []
+    while (question := optimizer.question()) is not None:
+        repeats.append(question.repeat)
+        xs = [optimizer.ledger.trials[i].setting for i in (question.a_id, question.b_id)]
+        pair = (question.a_id, question.b_id) if quality(xs[0]) > quality(xs[1]) else (question.b_id, question.a_id)
+        optimizer.tell_judgment(*pair)
+        assert len(repeats) < 100
+    # 29 new parts come first; then one repeat, and no more before eight further answers
+    assert repeats == [False] * 29 + [True]
+
+
+def test_never_two_repeats_within_eight_judgments_of_a_campaign():
+    optimizer, repeats = Optimizer(LINE, strategy=LIGHT), []
+    for _ in range(26):
+        run(optimizer, 1, quality)
+        repeats.append(False)
+        question = optimizer.question()
+        if question is not None:
+            assert question.repeat
+            optimizer.tell_judgment(question.a_id, question.b_id)
+            repeats.append(True)
+    places = [i for i, repeat in enumerate(repeats) if repeat]
+    assert places == [9, 18, 27]
+
+
+def test_the_duel_that_made_the_champion_is_repeated_first_then_the_least_certain():
+    optimizer = told(9)
+    for winner, loser in ((2, 1), (3, 2), (3, 4), (3, 5), (3, 6), (3, 7), (3, 8), (3, 9)):
+        optimizer.tell_judgment(winner, loser)
+    assert optimizer.question() == Question(3, 2, repeat=True)
+    copy = Optimizer.from_state(LINE, optimizer.state(), strategy=LIGHT)
+    assert copy.question() == optimizer.question()
+    optimizer.tell_judgment(3, 2)
+    assert optimizer.question() is None
+    for other in (1, 4, 5, 6, 7, 8, 9, 1):
+        number = optimizer.add({"x": 0.05 + other / 100})
+        optimizer.tell_outcome(number, True)
+        optimizer.tell_judgment(3, number)
+    question = optimizer.question()
+    assert question.repeat
+    assert {question.a_id, question.b_id} != {2, 3}
+    asked = [j for j in optimizer.ledger.active if j.pair == {question.a_id, question.b_id}]
+    assert len(asked) == 1

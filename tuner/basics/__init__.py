@@ -1,0 +1,1 @@
+"""Small things that everybody may use: files, names, processes, sentences, times, addresses."""

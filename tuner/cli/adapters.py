@@ -1,0 +1,141 @@
+"""`tuner adapters`: which adapters there are, what they want, whether a machine answers, and a start for a new one."""
+
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from tuner.errors import TunerError
+from tuner.config.plugins import GROUP, adapter_names, load_adapter
+from tuner.basics.text import listed, nearest, shown
+
+_WIDTH = 120
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in adapter_names() if name.startswith(incomplete)]
+
+
+def _installed(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    """A name that is not installed is wrong usage; one that is broken is not."""
+    names = adapter_names()
+    if name not in names:
+        raise click.BadParameter(
+            f"no adapter {shown(name)} is installed{nearest(name, names)}; run: tuner adapters list"
+        )
+    return name
+
+
+_NAME = click.argument("name", callback=_installed, shell_complete=_complete)
+
+
+@click.group()
+def adapters() -> None:
+    """Adapters: how tuner speaks with machines."""
+
+
+@adapters.command("list")
+def list_() -> None:
+    """List all installed adapters; one that cannot be used is shown with the reason."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _origin(point)))
+    if not points:
+        raise TunerError("no adapter is installed, not even those that come with tuner: install tuner again")
+    rows = [(point.name, _origin(point), _purpose(point)) for point in points]
+    name_width, origin_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for name, origin, purpose in rows:
+        click.echo(f"{name:{name_width}}  {origin:{origin_width}}  {purpose}")
+
+
+def _origin(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "unknown origin"
+
+
+def _purpose(point: EntryPoint) -> str:
+    """The first line of the adapter's documentation, or why there is none to read."""
+    if len(entry_points(group=GROUP, name=point.name)) > 1:
+        return "broken: another distribution has an adapter of this name; remove one of them"
+    try:
+        return summary(load_adapter(point.name).__doc__)
+    except TunerError as error:
+        return f"broken: {' '.join(str(error).split())}"
+    except SystemExit as error:  # some modules end the program when they miss something
+        return f"broken: it ends the program when it is imported, with {error.code!r}"
+
+
+def summary(text: str | None) -> str:
+    """The first line of a docstring."""
+    return (text or "").strip().partition("\n")[0] or "(says nothing about itself)"
+
+
+@adapters.command("info")
+@_NAME
+def info(name: str) -> None:
+    """Show what the table [campaign.adapter.settings] of an adapter may contain."""
+    from tuner.machine.describe import setting_rows
+
+    adapter = load_adapter(name)
+    origins = [_origin(point) for point in entry_points(group=GROUP, name=name)]
+    click.echo(f"{name} ({', '.join(origins)})\n{summary(adapter.__doc__)}\n")
+    rows = list(setting_rows(adapter.Settings))
+    if not rows:
+        click.echo("It has no settings.")
+        return
+    formatter = click.HelpFormatter(width=_WIDTH)
+    with formatter.section("[campaign.adapter.settings]"):
+        formatter.write_dl(rows)
+    click.echo(formatter.getvalue(), nl=False)
+
+
+@adapters.command("check")
+@_NAME
+@click.option(
+    "--config", "file", required=True, type=click.Path(readable=False, path_type=Path), help="The configuration to use."
+)
+@click.option("--campaign", help="Only this campaign; by default all that use the adapter.")
+@click.option(
+    "--deadline-s",
+    type=click.FloatRange(0, 3600, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="How long each question to the machine may take.",
+)
+def check(name: str, file: Path, campaign: str | None, deadline_s: float) -> None:
+    """Connect to the machines of a configuration, ask how they are and read them back; nothing is moved.
+
+    Exit code 0: all of them can take a setting. 75: one cannot now, or does not answer. 1: one answers nonsense.
+    """
+    from tuner.machine.check import check_campaigns
+    from tuner.config import load_config
+
+    campaigns = load_config(file).campaigns
+    known = [c.name for c in campaigns]
+    if campaign is not None and campaign not in known:
+        raise click.BadParameter(
+            f"{file} has no campaign {shown(campaign)}; it has {listed(known)}", param_hint="--campaign"
+        )
+    chosen = [c for c in campaigns if c.adapter.name == name and campaign in (None, c.name)]
+    if not chosen:
+        used: Sequence[str] = sorted({c.adapter.name for c in campaigns if campaign in (None, c.name)})
+        raise click.BadParameter(f"no campaign of {file} uses the adapter {shown(name)}; used: {listed(used)}")
+    check_campaigns(chosen, deadline_s, click.echo)
+
+
+@adapters.command("new")
+@click.argument("name")
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+def new(name: str, directory: Path | None) -> None:
+    """Write the package of a new adapter, with its test, into DIR (by default ./tuner-NAME)."""
+    from tuner.machine.new_adapter import check_name, write_package
+
+    try:
+        check_name(name, adapter_names())
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="NAME") from error
+    directory = directory or Path(f"tuner-{name}")
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise click.BadParameter(f"{directory} exists and is not an empty directory", param_hint="DIR")
+    for path in write_package(name, directory):
+        click.echo(f"wrote {path}")
+    click.echo(f"next: cd {directory} && pip install -e '.[test]' && pytest")

@@ -1,0 +1,93 @@
+"""`tuner bench latency` and `tuner bench load`: how the daemon serves people and machines, measured from outside."""
+
+import json
+
+import click
+
+
+@click.command()
+@click.option("--trials", type=click.IntRange(3, 1000), default=20, show_default=True, help="Trials of each run.")
+@click.option("--seconds", type=click.FloatRange(0, 60), default=2.0, show_default=True, help="What a trial takes.")
+@click.option(
+    "--known",
+    type=click.IntRange(10, 2000),
+    default=300,
+    show_default=True,
+    help="Trials known while replies are timed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of a table.")
+def latency(trials: int, seconds: float, known: int, as_json: bool) -> None:
+    """Time the wait from an answer to the next proposal on the wire, and replies while proposals are computed."""
+    from rich.table import Table
+
+    from tuner.lab.bench.latency import Waits, proposal_waits, reply_waits
+    from tuner.lab.bench.latency import as_json as to_json
+    from tuner.lab.bench.display import printer, progress
+
+    found: list[Waits] = []
+    with progress("trials", 2 * trials) as advance:
+        for speculate in (True, False):
+            found.append(proposal_waits(trials, seconds, speculate=speculate, told=lambda _: advance()))
+    found += reply_waits(known, 20.0)
+    if as_json:
+        click.echo(to_json(found))
+        return
+    table = Table(title="milliseconds of waiting")
+    for name in ("", "number", "p50", "p90", "p99", "longest"):
+        table.add_column(name, justify="right" if name else "left")
+    labels = [f"answer to proposal, {found[0].label}", f"answer to proposal, {found[1].label}"]
+    labels += [f"reply, {found[2].label}", f"reply, {found[3].label}"]
+    for label, waits in zip(labels, found, strict=True):
+        numbers = [waits.median, waits.quantile(0.9), waits.quantile(0.99), max(waits.milliseconds, default=0.0)]
+        table.add_row(label, str(len(waits.milliseconds)), *(f"{number:.1f}" for number in numbers))
+    printer().print(table)
+    ratio = found[0].median / found[1].median
+    printer().print(f"with speculation an answer waits {ratio:.3f} times as long for its proposal as without")
+
+
+@click.command()
+@click.option("--campaigns", type=click.IntRange(1, 1000), default=100, show_default=True)
+@click.option("--trials", type=click.IntRange(2, 1000), default=10, show_default=True, help="Trials of each.")
+@click.option("--seconds", type=click.FloatRange(0, 60), default=2.0, show_default=True, help="What a trial takes.")
+@click.option("--judges", type=click.IntRange(1, 50), default=4, show_default=True, help="Clients that answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of sentences.")
+def load(campaigns: int, trials: int, seconds: float, judges: int, as_json: bool) -> None:
+    """Run many campaigns on simulated machines under one daemon, answer every question, watch its memory."""
+    from tuner.lab.bench.daemon_load import run_load
+    from tuner.lab.bench.display import printer, progress
+
+    with progress("judgments", campaigns * trials) as advance:
+        result = run_load(campaigns, trials, seconds, judges, lambda _: advance())
+    waits = result.acknowledged
+    if as_json:
+        data = {name: getattr(result, name) for name in ("campaigns", "judgments", "complete", "seconds")}
+        data |= {"early_mb": result.early_mb, "late_mb": result.late_mb, "all_mb": result.all_mb}
+        click.echo(json.dumps({**data, "acknowledged_ms": waits.milliseconds}))
+        return
+    out = printer()
+    out.print(f"{result.complete} of {result.campaigns} campaigns complete in {result.seconds:.0f} s")
+    out.print(f"{result.judgments} judgments acknowledged, {result.judgments / result.seconds:.1f} a second")
+    out.print(f"acknowledged after p50 {waits.median:.1f} ms, p99 {waits.quantile(0.99):.1f} ms")
+    out.print(
+        f"the daemon's memory {result.early_mb:.0f} MB after a tenth of the judgments, {result.late_mb:.0f} MB after "
+        f"all ({result.late_mb / result.early_mb:.2f} times); all processes {result.all_mb:.0f} MB"
+    )
+
+
+@click.command()
+@click.option("--events", type=click.IntRange(1000, 100_000_000), default=1_000_000, show_default=True)
+def start(events: int) -> None:
+    """Time the daemon's start on a journal of many events: with an empty one, at first, again, and after kill -9."""
+    from tuner.lab.bench.display import printer
+    from tuner.lab.bench.start import measure_start
+
+    out = printer()
+    found = measure_start(events, lambda text: click.echo(text, err=True))
+    out.print(f"{found.events} events of {found.campaigns} campaigns, {found.megabytes:.0f} MB")
+    for label, seconds in (
+        ("an empty journal", found.empty_s),
+        ("the journal, for the first time", found.first_s),
+        ("again", found.again_s),
+        ("after kill -9", found.killed_s),
+    ):
+        out.print(f"{label}: ready after {seconds:.2f} s, {seconds / found.empty_s:.2f} times an empty one")

@@ -1,0 +1,155 @@
+"""The commands `tuner console`, `tuner ask` and `tuner handover`."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from tuner.cli.state_option import state_option
+
+if TYPE_CHECKING:
+    from tuner.wire.endpoint import Link
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def connection(function: F) -> F:
+    """The options by which a console finds the daemon; the command gets a `Link` as its first argument."""
+
+    @click.option("--connect", envvar="TUNER_CONNECT", metavar="ENDPOINT", help="Where the daemon answers requests.")
+    @click.option(
+        "--key",
+        envvar="TUNER_KEY",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Key file; needed over tcp, see `tuner keys new`.",
+    )
+    @state_option
+    @click.option("--campaign", envvar="TUNER_CAMPAIGN", metavar="NAME", help="Which campaign; default: the only one.")
+    @click.option("--language", metavar="LANGUAGE", help="en, de, es or zh; default: the environment's.")
+    @functools.wraps(function)
+    def command(*args: Any, connect: str | None, key: Path | None, state: Path | None, **kwargs: Any) -> Any:
+        return function(link_of(connect, key, state), *args, **kwargs)
+
+    return command  # type: ignore[return-value]
+
+
+def link_of(connect: str | None, key: Path | None, state: Path | None) -> "Link":
+    """Where the daemon is, as the options say; without any on this machine."""
+    from tuner.wire.client import Client
+
+    if connect is None and key is None:
+        return Client.local(state).link
+    if state is not None and _typed("state"):
+        if _typed("connect") or _typed("key"):
+            raise click.UsageError("give either --state, for a daemon on this machine, or --connect and --key")
+        return Client.local(state).link
+    return Client.connect(connect, key=key).link
+
+
+def _typed(name: str) -> bool:
+    """Whether an option was given on the command line rather than by the environment."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def operator_option(function: F) -> F:
+    """Who is signed in from the start."""
+    return click.option(
+        "--operator", envvar="TUNER_OPERATOR", metavar="NAME", help="Who you are; default: you are asked."
+    )(function)
+
+
+def signed_in(operator: str | None) -> str | None:
+    """A name that the journal takes."""
+    from tuner.console.deeds import NAME_LENGTH, CannotError, person, readable
+
+    if len(" ".join(readable(operator or "").split())) > NAME_LENGTH:
+        raise click.UsageError(f"an operator's name has {NAME_LENGTH} characters at most")
+    try:
+        return person(operator or "") or None
+    except CannotError as error:
+        raise click.UsageError(f"{operator} is not a name for a person: {error.__cause__}") from None
+
+
+def need_terminal(environ: Mapping[str, str]) -> None:
+    """Refuse to paint where nobody would see it or no key would ever come.
+
+    Raises:
+        click.UsageError: Keys do not come from a terminal, or the screen (written to stderr) does not go to one.
+    """
+    if environ.get("TEXTUAL_DRIVER"):  # a browser's console has no terminal of its own
+        return
+    instead = "`tuner ask` is the console in plain lines"
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        raise click.UsageError(f"the console needs a terminal for its keys and its screen; {instead}")
+    if environ.get("TERM") == "dumb":
+        raise click.UsageError(f"a terminal of the kind TERM=dumb cannot show the screen; {instead}")
+
+
+@click.command()
+@connection
+@operator_option
+@click.option("--serve", is_flag=True, help="Show the console in a browser on this machine instead.")
+@click.option("--port", default=8620, show_default=True, type=click.IntRange(1, 65535), help="For --serve.")
+@click.pass_context
+def console(
+    context: click.Context,
+    link: "Link",
+    campaign: str | None,
+    language: str | None,
+    operator: str | None,
+    serve: bool,
+    port: int,
+) -> None:
+    """Compare parts and watch the machine: the operator's console."""
+    from tuner.console.words import choose_language
+
+    chosen = choose_language(language)
+    if serve:
+        from tuner.console.serve import serve_console
+
+        serve_console(context, chosen, port)
+        return
+    need_terminal(os.environ)
+    if os.environ.get("TEXTUAL_DRIVER"):
+        from tuner.basics.processes import end_with_parent
+
+        end_with_parent()  # a browser's console is nothing without its server, also if that is killed
+    from tuner.console.app import ConsoleApp
+    from tuner.console.base_app import Options
+    from tuner.wire.aio import AsyncClient
+
+    app = ConsoleApp(lambda: AsyncClient(link), Options(chosen, signed_in(operator), campaign))
+    app.run()
+    if app.return_code:
+        context.exit(app.return_code)
+
+
+@click.command()
+@connection
+@operator_option
+def ask(link: "Link", campaign: str | None, language: str | None, operator: str | None) -> None:
+    """Compare parts in plain lines, for serial terminals and screen readers."""
+    from tuner.console.lines import run_lines
+    from tuner.console.words import choose_language
+
+    run_lines(link, choose_language(language), signed_in(operator), campaign)
+
+
+@click.command()
+@connection
+@click.option(
+    "--hours", default=8.0, show_default=True, type=click.FloatRange(0, 24 * 366, min_open=True), help="How far back."
+)
+@click.option("--html", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Write a page as well.")
+def handover(link: "Link", campaign: str | None, language: str | None, hours: float, html: Path | None) -> None:
+    """Print the shift handover: what was tried, the champion, what is pending, what was undone and why."""
+    from tuner.console.handover import run_handover
+    from tuner.console.words import choose_language
+
+    run_handover(link, choose_language(language), campaign, hours, html)

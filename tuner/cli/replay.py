@@ -1,0 +1,187 @@
+"""`tuner replay`: computes every proposal of a journal again and compares it, bit for bit, with the one made then."""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tuner.campaign.events import ProposalMade
+from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
+from tuner.campaign.model_input import model_input
+from tuner.campaign.state import State
+from tuner.compute.backend import Job
+from tuner.compute.engine_name import engine_name
+from tuner.compute.worker_pool import Pool
+from tuner.daemon.journal_thread import kept_state
+from tuner.errors import TunerError
+from tuner.journal.store import FILE_NAME, Store
+from tuner.cli.state_option import state_directory, state_option
+from tuner.basics.text import counted
+from tuner.basics.threads import one_blas_thread
+
+TASKS = {"model": "propose", "fallback": "fallback"}
+_AHEAD = 20
+
+
+@dataclass(frozen=True)
+class Made:
+    """A proposal of the journal and what the model knew then."""
+
+    campaign: str
+    seq: int
+    event: ProposalMade
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A proposal computed again, and what it has different."""
+
+    made: Made
+    differences: tuple[str, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether this engine made it, so that it must come out the same; one that names none is not excused."""
+        return self.made.event.engine in ("", engine_name())
+
+
+def proposals(store: Store, campaign: str | None, faults: dict[str, str]) -> Iterator[Made]:
+    """Every proposal that was computed, in their order; `faults` gets the campaigns that cannot be read, and why."""
+    states: dict[str, State] = {}
+    for row in store.rows(campaign=campaign):
+        state = states.get(row.campaign)
+        if row.campaign in faults:
+            continue
+        try:
+            one = parsed(row.seq, row.at, row.actor, row.body)
+            states[row.campaign] = evolve(row.campaign, state, one)
+        except HistoryError as error:
+            faults[row.campaign] = str(error)
+            continue
+        if isinstance(one.event, ProposalMade) and one.event.source in TASKS and state is not None:
+            yield Made(row.campaign, row.seq, one.event, model_input(state))
+
+
+def wrong_snapshots(store: Store, campaign: str | None, faults: Mapping[str, str]) -> list[str]:
+    """Campaigns whose kept state is not what their events give."""
+    wrong = []
+    for row in store.campaigns():
+        kept, seq = kept_state(store, row.name) if campaign in (None, row.name) else (None, 0)
+        if kept is None or row.name in faults:
+            continue
+        rows = (one for one in store.rows(campaign=row.name) if one.seq <= seq)
+        state = fold(row.name, (parsed(one.seq, one.at, one.actor, one.body) for one in rows))
+        if state != kept:
+            wrong.append(row.name)
+    return wrong
+
+
+def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
+    """What a proposal computed again has different."""
+    proposal = result["proposal"]
+    pairs = {
+        "trial": (event.trial, proposal["trial_id"]),
+        "setting": (event.setting, proposal["setting"]),
+        "kind": (event.kind, proposal["kind"]),
+        "champion": (event.champion, proposal["champion_id"]),
+        "reason": (event.reason, proposal["reason"]),
+        "better": (event.better, proposal["better"]),
+        "valid": (event.valid, proposal["valid"]),
+        "distance": (event.distance, proposal["distance"]),
+        "model": (None if event.model is None else event.model.model_dump(mode="json"), result["model"]),
+    }
+    return [
+        name
+        for name, (then, now) in pairs.items()
+        if json.dumps(then, sort_keys=True) != json.dumps(now, sort_keys=True)
+    ]
+
+
+@click.command()
+@state_option
+@click.option("--campaign", help="Only this campaign.")
+@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+def replay(state: Path | None, campaign: str | None, workers: int) -> None:
+    """Compute every proposal again from the journal and compare it with what was proposed, bit for bit.
+
+    A proposal names what made it: the version of tuner, a digest of its source, numpy, scipy, the kind of processor.
+    What this very engine made must come out the same. What another one made may differ: it is said, and no failure.
+    """
+    one_blas_thread()
+    with Store.open_reading(state_directory(state) / FILE_NAME) as store:
+        faults: dict[str, str] = {}
+        total = sum(1 for _ in proposals(store, campaign, faults))
+        snapshots = wrong_snapshots(store, campaign, faults)
+        if snapshots:
+            raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
+        found = asyncio.run(_replay(store, campaign, workers, total))
+    unread = [f"campaign {name}: {why}" for name, why in faults.items()]
+    if not found and not unread:
+        raise TunerError(
+            "the journal has no proposals to replay" + (f" in the campaign {campaign}" if campaign else "")
+        )
+    ours = [one for one in found if one.comparable]
+    wrong = [one for one in ours if one.differences]
+    if wrong:
+        lines = [
+            f"event {one.made.seq}, {one.made.campaign} trial {one.made.event.trial}: {', '.join(one.differences)}"
+            for one in wrong
+        ]
+        lines = [*unread, *lines[:20]]
+        raise TunerError(
+            f"{len(wrong)} of {len(ours)} proposals differ (made by {_makers(ours)}):\n" + "\n".join(lines)
+        )
+    if ours:
+        click.echo(f"{counted(len(ours), 'proposal')} recomputed, every one identical (made by {_makers(ours)})")
+    for line in _foreign([one for one in found if not one.comparable]):
+        click.echo(line)
+    if unread:
+        raise TunerError("not all campaigns can be read:\n" + "\n".join(unread))
+
+
+def _makers(found: Sequence[Replayed]) -> str:
+    return ", ".join(sorted({one.made.event.engine or "an unknown version" for one in found}))
+
+
+def _foreign(found: Sequence[Replayed]) -> Iterator[str]:
+    """Say for each other engine how many of its proposals this one makes too; those that differ prove nothing."""
+    for engine in sorted({one.made.event.engine for one in found}):
+        theirs = [one for one in found if one.made.event.engine == engine]
+        differ = sum(bool(one.differences) for one in theirs)
+        verdict = (
+            "every one identical"
+            if not differ
+            else f"{differ} not the same here; only that version can compute {'it' if differ == 1 else 'them'} again"
+        )
+        made = f"{counted(len(theirs), 'proposal')} made by another version, {engine}"
+        yield f"{made}: {verdict} (this is {engine_name()})"
+
+
+async def _replay(store: Store, campaign: str | None, workers: int, total: int) -> list[Replayed]:
+    columns = (TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    found: list[Replayed] = []
+    waiting: list[tuple[Made, Job]] = []
+
+    async def finish() -> None:
+        made, job = waiting.pop(0)
+        found.append(Replayed(made, tuple(differences(made.event, await job.result()))))
+        bar.advance(task)
+
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replay", total=total)
+        async with Pool(workers, cache_count=1) as pool:
+            for made in proposals(store, campaign, {}):
+                waiting.append((made, pool.submit(TASKS[made.event.source], made.payload)))
+                if len(waiting) >= _AHEAD:
+                    await finish()
+            while waiting:
+                await finish()
+    return found

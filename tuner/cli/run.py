@@ -1,0 +1,83 @@
+"""`tuner run`: starts the daemon in the foreground."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tuner.campaign.terms import Terms
+from tuner.config import Config, load_config
+from tuner.daemon.state_lock import DaemonLock
+from tuner.daemon.logs import setup as set_up_logs
+from tuner.daemon.service_manager import Notifier
+from tuner.daemon.service import Service, Setup
+from tuner.errors import ConfigError
+from tuner.cli.state_option import state_option
+from tuner.basics.threads import one_blas_thread
+
+log = logging.getLogger(__name__)
+
+
+@click.command()
+@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
+@state_option
+def run(configs: Sequence[Path], state: Path | None) -> None:
+    """Run the daemon in the foreground until SIGTERM or Ctrl-C; SIGHUP reads the configuration again.
+
+    Several files may each have campaigns; only one of them may have the tables [daemon] and [compute].
+    --state and TUNER_STATE go before the configuration's state_directory.
+    """
+    one_blas_thread()
+    as_read, campaigns = read(configs)
+    config = as_read
+    if state is not None:
+        daemon = config.daemon.model_copy(update={"state_directory": state.expanduser().absolute()})
+        config = config.model_copy(update={"daemon": daemon})
+    logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
+    setup = Setup(config, campaigns, lambda: read(configs), logs.reopen, as_read, os.environ, Path.home())
+    notifier = Notifier.from_environ(os.environ)
+    try:
+        with DaemonLock(setup.places.state_directory):
+            if setup.places.state_directory.stat().st_mode & 0o077:
+                log.warning("others may look into %s: make it mode 0700", setup.places.state_directory)
+            asyncio.run(_main(setup, notifier))
+    finally:
+        notifier.close()
+        logs.close()
+
+
+async def _main(setup: Setup, notifier: Notifier) -> None:
+    await Service(setup, notifier).run()
+
+
+def read(paths: Sequence[Path]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
+    """Read several configuration files as one.
+
+    Raises:
+        ConfigError: One of them is wrong, or they contradict each other.
+    """
+    configs = [load_config(path) for path in paths]
+    campaigns: dict[str, Terms] = {}
+    machines: dict[str, str] = {}
+    main = configs[0]
+    for path, config in zip(paths, configs, strict=True):
+        own = {name for name in ("daemon", "compute") if name in config.model_fields_set}
+        if own and config is not main:
+            if main.model_fields_set & {"daemon", "compute"}:
+                raise ConfigError(f"{path}:1: daemon: only one of the files may have the tables [daemon] and [compute]")
+            main = config
+        for campaign in config.campaigns:
+            if campaign.name in campaigns:
+                raise ConfigError(f"{path}:1: campaign: another file has a campaign {campaign.name} too")
+            if campaign.machine in machines:
+                raise ConfigError(
+                    f"{path}:1: campaign[{campaign.name}].machine: the campaign {machines[campaign.machine]} "
+                    f"of another file has the machine {campaign.machine} too"
+                )
+            campaigns[campaign.name] = Terms.of(campaign)
+            machines[campaign.machine] = campaign.name
+    return main, tuple(campaigns.items())

@@ -1,0 +1,69 @@
+"""`tuner status`: what the daemon and its campaigns do now."""
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tuner.cli.connection import connected
+from tuner.basics.text import counted
+from tuner.wire.client import Client
+from tuner.wire.messages import CampaignLine, StatusBody
+
+_PLAIN_WIDTH = 160
+_COLOURS = {"Execute": "green", "Held": "yellow", "Aborted": "red"}
+
+
+@click.command()
+@connected
+@click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
+def status(client: Client, as_json: bool) -> None:
+    """Show the daemon and its campaigns; exit code 69 if there is no daemon."""
+    body = client.status()
+    if as_json:
+        click.echo(body.model_dump_json(indent=2))
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PLAIN_WIDTH)
+    show(body, console)
+
+
+def show(body: StatusBody, console: Console) -> None:
+    """Write the table."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("Campaign", "Machine", "State", "Trials", "Scrap", "Champion", "Question", "Now"):
+        table.add_column(title, justify="right" if title in ("Trials", "Scrap") else "left")
+    for line in body.campaigns:
+        table.add_row(*_cells(line))
+    if body.campaigns:
+        console.print(table)
+    elif not body.set_aside:
+        console.print("There is no campaign yet: put one into the daemon's configuration and reload it.")
+    for line in body.campaigns:
+        if line.fault:
+            console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
+    for aside in body.set_aside:
+        sentence = f"{aside.name} is set aside, because it cannot be read: {aside.why}; see `tuner journal verify`"
+        console.print(f"[red]{escape(sentence)}[/red]", highlight=False)
+    console.print(
+        f"tuner {body.tuner}, process {body.pid}, since {body.started_at}, {counted(body.seq, 'event')} in "
+        f"{escape(body.state_directory)}",
+        highlight=False,
+        style="dim",
+    )
+
+
+def _cells(line: CampaignLine) -> list[str]:
+    colour = "red" if line.fault else _COLOURS.get(line.mode, "")
+    mode = escape(line.mode)
+    return [
+        escape(line.name),
+        escape(line.machine_name),
+        f"[{colour}]{mode}[/{colour}]" if colour else mode,
+        f"{line.spent}/{line.trials}",
+        str(line.scrap),
+        "-" if line.champion is None else f"trial {line.champion}",
+        "-" if line.duel is None else f"duel {line.duel}",
+        escape(line.phase_text),
+    ]

@@ -1,0 +1,44 @@
+"""Finds adapters by their entry points; only the one that is asked for is imported."""
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from tuner.adapter import API_VERSION, Adapter
+from tuner.errors import TunerError
+from tuner.basics.text import listed, nearest, shown
+
+GROUP = "tuner.adapters"
+
+
+class AdapterNotFoundError(TunerError):
+    """No usable adapter has this name; the text says why and what there is."""
+
+
+def adapter_names() -> tuple[str, ...]:
+    """Names of all installed adapters; none is imported."""
+    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+
+
+def load_adapter(name: str) -> type[Adapter[Any]]:
+    """Import one adapter class.
+
+    Raises:
+        AdapterNotFoundError: it is not installed, cannot be imported, or is written for another version of tuner.
+    """
+    found = tuple(entry_points(group=GROUP, name=name))
+    if not found:
+        installed = adapter_names()
+        hint = nearest(name, installed)
+        raise AdapterNotFoundError(f"no adapter {shown(name)} is installed{hint or ','} installed: {listed(installed)}")
+    try:
+        loaded = found[0].load()
+    except Exception as error:  # a third party's module may fail in any way
+        raise AdapterNotFoundError(f"the adapter {shown(name)} cannot be imported: {error}") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Adapter)):
+        raise AdapterNotFoundError(f"the adapter {shown(name)} is not a subclass of tuner.adapter.Adapter")
+    if loaded.api_version != API_VERSION:
+        raise AdapterNotFoundError(
+            f"the adapter {shown(name)} is written for version {loaded.api_version} of the adapter contract, "
+            f"this tuner has version {API_VERSION}"
+        )
+    return loaded

@@ -1,0 +1,174 @@
+"""Plain words and numbers about proposals, parameters, when to stop, and answers that contradict each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from tuner.core.optimizer.acquisition import Acquisition, Sum, Threshold
+from tuner.core.optimizer.champion import Judgment
+from tuner.core.optimizer.ledger import Ledger
+from tuner.core.linalg import FloatArray
+from tuner.core.space.parameters import Choice
+from tuner.core.optimizer.proposer import Knowledge, centres
+from tuner.core.optimizer.search import candidates, maximise
+from tuner.core.space.space import Space
+from tuner.core.optimizer.strategy import Strategy
+
+TRUSTED = 0.3
+_WHY = {
+    "design": "Explores ground far from everything tried",
+    "improve": "Has the best prospect of beating the champion in one likely picture of the process",
+    "refine": "Is the setting that the model expects to be best",
+}
+
+
+def sentence(
+    kind: str,
+    setting: Mapping[str, Any],
+    champion: Mapping[str, Any] | None,
+    better: float | None,
+    valid: float,
+    distance: float | None,
+    space: Space,
+) -> str:
+    """Return one plain sentence on why a setting is proposed."""
+    text = _WHY.get(kind, f"Is the best by the acquisition {kind!r}")
+    if distance is not None and distance < 1e-9:
+        text = "Repeats a setting, because none is left that was not tried"
+    if champion is not None:
+        text += f"; against the champion it changes {_changes(setting, champion, space)}"
+    if better is not None:
+        text += f"; {better:.0%} likely to be better"
+    text += f", {valid:.0%} likely to give a part"
+    if distance is not None:
+        text += f", {distance:.3g} from the nearest setting tried"
+    return text + "."
+
+
+def _changes(setting: Mapping[str, Any], champion: Mapping[str, Any], space: Space) -> str:
+    parts = []
+    for parameter in space.parameters:
+        new, old = setting[parameter.name], champion[parameter.name]
+        if new == old:
+            continue
+        if isinstance(parameter, Choice):
+            parts.append(f"{parameter.name} to {new}")
+        else:
+            unit = f" {parameter.unit}" if parameter.unit else ""
+            parts.append(f"{parameter.name} by {new - old:+.4g}{unit}")
+    return ", ".join(parts) or "nothing"
+
+
+def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
+    """Return the maximiser of the posterior mean near the champion, where a part is likely, or the champion itself.
+
+    A recommendation goes to a master recipe: it must not extrapolate, so it stays within a part of the lengthscales.
+    """
+    if known.champion is None:
+        raise ValueError("there is no champion yet")
+    space, champion = known.ledger.space, known.champion
+    goal: Acquisition = known.expected
+    if known.validity is not None:
+        goal = Sum((goal, Threshold(known.validity, 0.9)))
+    reach = TRUSTED * known.model.hyper.kernel.lengthscales
+    U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng)
+    U = U[(np.abs(U - champion) <= reach).all(axis=1)]
+    best = [champion]
+    if len(U):
+        best.append(U[int(np.argmax(goal.values(U)))])
+        row, _ = maximise(goal, space, U, np.empty((0, space.dimension)))
+        if (np.abs(row - champion) <= reach).all():
+            best.append(row)
+    values = goal.values(np.array(best))
+    values[0] = float(known.expected.values(champion[None])[0])  # the champion made a part
+    return best[int(np.argmax(values))]
+
+
+def importance(known: Knowledge, rng: np.random.Generator, count: int = 512) -> dict[str, float]:
+    """Return each parameter's share of what moves the expected quality, 0 to 1 (total effects, normalised)."""
+    space = known.ledger.space
+    equal = dict.fromkeys(space.names, 1.0 / len(space.names))
+    if not known.data.m:
+        return equal
+    U, other = space.sample(count, rng), space.sample(count, rng)
+    size = min(len(U), len(other))
+    U, other = U[:size], other[:size]
+    base = known.mean.mean(U)
+    effects = []
+    for group in range(len(space.parameters)):
+        changed = np.where(space.groups == group, other, U)
+        effects.append(float(np.mean((known.mean.mean(changed) - base) ** 2)))
+    total = sum(effects)
+    if not total > 0.0:
+        return equal
+    return dict(zip(space.names, (effect / total for effect in effects), strict=True))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Whether going on is worth it.
+
+    Attributes:
+        left: Probability that some setting exists whose part would win at least `against` of its duels.
+        against: That share of duels.
+        next_better: Probability that the most promising next setting beats the champion.
+        stop: Whether `left` is below one in twenty.
+    """
+
+    left: float
+    against: float
+    next_better: float
+    stop: bool
+
+
+def outlook(
+    known: Knowledge, strategy: Strategy, rng: np.random.Generator, *, against: float = 0.75, draws: int = 200
+) -> Outlook:
+    """Judge by joint draws of the posterior over candidates whether more than a given improvement is left."""
+    if not 0.5 < against < 1.0:
+        raise ValueError(f"an improvement is a share of duels between 0.5 and 1, got {against}")
+    if known.champion is None or not known.data.m:
+        return Outlook(1.0, against, 0.5, stop=False)
+    space = known.ledger.space
+    around, counts = centres(known, strategy)
+    U = candidates(space, around, [c // 5 for c in counts], known.model.hyper.kernel.lengthscales, 200, rng)
+    U = U[known.valid_probability(U) > 0.5]
+    if not len(U):
+        return Outlook(0.0, against, 0.0, stop=True)
+    f = known.model.sample(np.vstack([known.champion, U]), draws, seed=int(rng.integers(2**31)))
+    gain = f[:, 1:] - f[:, :1]
+    left = float((gain.max(axis=1) > float(ndtri(against))).mean())
+    return Outlook(left, against, float((gain > 0).mean(axis=0).max()), stop=left < 0.05)
+
+
+def cycles(ledger: Ledger) -> list[list[int]]:
+    """Return the groups of trials whose judgments go round in a circle, each in order of number."""
+    beats: dict[int, set[int]] = {}
+    for judgment in ledger.active:
+        if not judgment.tie:
+            beats.setdefault(judgment.winner, set()).add(judgment.loser)
+    reach = {trial: _reachable(trial, beats) for trial in beats}
+    groups = {tuple(sorted(o for o in reach[t] if t in reach.get(o, ()))) for t in beats if t in reach[t]}
+    return sorted(list(group) for group in groups)
+
+
+def _reachable(start: int, beats: Mapping[int, set[int]]) -> set[int]:
+    seen: set[int] = set()
+    stack = list(beats.get(start, ()))
+    while stack:
+        trial = stack.pop()
+        if trial not in seen:
+            seen.add(trial)
+            stack.extend(beats.get(trial, ()))
+    return seen
+
+
+def resolving_duel(known: Knowledge, cycle: list[int]) -> Judgment:
+    """Return the judgment of a circle that the rest of the evidence supports least: ask that duel again."""
+    members = set(cycle)
+    inside = [j for j in known.ledger.active if not j.tie and j.winner in members and j.loser in members]
+    rows = {t: known.ledger.space.encode(known.ledger.trials[t].setting) for t in members}
+    return min(inside, key=lambda j: float(known.model.win_probability(rows[j.winner][None], rows[j.loser])[0]))

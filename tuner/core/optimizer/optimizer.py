@@ -1,0 +1,311 @@
+"""Ask for the next setting, tell what came of it: the library that the daemon and any Python user call."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from tuner.core.posterior.ep import Sites
+from tuner.core.optimizer.explain import (Outlook, cycles, importance, outlook, recommended_row, resolving_duel, sentence)
+from tuner.core.posterior.fitting import Fit
+from tuner.core.posterior.kernels import Kernel
+from tuner.core.optimizer.ledger import Ledger, TellError
+from tuner.core.optimizer.proposer import (AcquisitionName, Choice, Fits, Knowledge, ValidityName, choose, information_weight, learn, next_kind)
+from tuner.core.optimizer.questions import Question, next_question
+from tuner.core.posterior.rows import Hyper
+from tuner.core.space.space import Setting, Space
+from tuner.core.optimizer.strategy import Strategy
+
+STATE_VERSION = 1
+FITS = ("preference", "validity", "unsteady")
+ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
+VALIDITIES = ("auto", "separate", "shared", "none")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A setting to try, and the champion to compare it with.
+
+    Attributes:
+        trial_id: Its number; tell the outcome with it.
+        setting: A value for every parameter, by name.
+        champion_id: The trial to judge it against; None until there is a valid trial.
+        reason: One plain sentence.
+        kind: design, improve, refine, or the acquisition's name.
+        better: P(better than the champion), if there is one.
+        valid: P(valid).
+        distance: Distance to the nearest setting tried, in the unit cube.
+    """
+
+    trial_id: int
+    setting: Setting
+    champion_id: int | None
+    reason: str
+    kind: str
+    better: float | None
+    valid: float
+    distance: float | None
+
+
+class Optimizer:
+    """Preferential optimisation of a space by ask and tell.
+
+    Args:
+        space: The parameters and their constraints.
+        seed: The same seed and the same words give the same proposals, bit for bit.
+        acquisition: "auto", or one of ucb, thompson, eiig, ei, eubo, hb-ei; "eiig-0.5" sets EIIG's k (0.1).
+        validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
+        budget: How many trials there will be; it shapes the design and how risks are taken.
+        scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        seed: int = 0,
+        acquisition: AcquisitionName = "auto",
+        validity: ValidityName = "auto",
+        budget: int | None = None,
+        scrap_budget: int | None = None,
+        strategy: Strategy | None = None,
+    ) -> None:
+        if acquisition not in ACQUISITIONS and not _is_eiig(acquisition):
+            raise ValueError(f"there is no acquisition {acquisition!r}; choose one of {', '.join(ACQUISITIONS)}")
+        if validity not in VALIDITIES:
+            raise ValueError(f"there is no validity model {validity!r}; choose one of {', '.join(VALIDITIES)}")
+        self.space = space
+        self.seed = _whole("seed", seed)
+        self.acquisition: AcquisitionName = acquisition
+        self.validity: ValidityName = validity
+        self.budget = None if budget is None else _whole("budget", budget)
+        self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
+        self.strategy = strategy or Strategy()
+        self.ledger = Ledger(space)
+        self._asks = 0
+        self._fits = Fits()
+        self._leader: int | None = None
+
+    @overload
+    def ask(self) -> Proposal: ...
+    @overload
+    def ask(self, n: int) -> list[Proposal]: ...
+    def ask(self, n: int | None = None) -> Proposal | list[Proposal]:
+        """Propose the next setting, or several for several machines; settings under way count as pending."""
+        if n is None:
+            return self._ask()
+        if _whole("the number of proposals", n) < 1:
+            raise ValueError(f"ask for at least one proposal, not {n!r}")
+        return [self._ask() for _ in range(n)]
+
+    def add(self, setting: Mapping[str, Any]) -> int:
+        """Enter a setting of one's own choice as a trial, and return its number."""
+        return self.ledger.add(setting).trial_id
+
+    def warm_start(
+        self,
+        trials: Sequence[tuple[Mapping[str, Any], bool]],
+        judgments: Sequence[tuple[int, int]] = (),
+        discount: float = 0.5,
+    ) -> list[int]:
+        """Enter what an earlier campaign found; its trials inform the model but are never champion nor counted.
+
+        Args:
+            trials: (setting, valid) of each earlier trial.
+            judgments: (winner, loser) of each earlier duel, as places in `trials`.
+            discount: What an earlier answer counts for: its noise is expected to be 1 / discount times as large.
+
+        Returns:
+            The numbers of the trials.
+        """
+        return self.ledger.warm_start(trials, judgments, discount)
+
+    def tell_outcome(self, trial_id: int, valid: bool, reason: str | None = None) -> None:
+        """Tell whether a trial made a part."""
+        self.ledger.outcome(trial_id, valid, reason)
+
+    def tell_judgment(self, winner_id: int, loser_id: int, operator: str | None = None) -> int:
+        """Tell which of two trials made the better part; return the judgment's number."""
+        return self.ledger.judge(winner_id, loser_id, operator=operator)
+
+    def tell_tie(self, a_id: int, b_id: int, operator: str | None = None) -> int:
+        """Tell that the judge could not say which is better; return the judgment's number."""
+        return self.ledger.judge(a_id, b_id, tie=True, operator=operator)
+
+    def retract(self, judgment_id: int) -> None:
+        """Take a judgment back."""
+        self.ledger.retract(judgment_id)
+
+    def exclude(self, trial_id: int) -> None:
+        """Leave a trial and everything said about it out of account."""
+        self.ledger.exclude(trial_id)
+
+    @property
+    def champion(self) -> int | None:
+        """The best trial so far, or None.
+
+        It is the one that won its duels; where the judges' answers are doubted, the one that the model believed best
+        at the last proposal.
+        """
+        if self._leader is not None and self.ledger.trials[self._leader].usable:
+            return self._leader
+        return self.ledger.champion_id
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self._asks, purpose])
+
+    def _learn(self) -> Knowledge:
+        return learn(self.ledger, self.strategy, self._fits, self.validity, self.seed * 1_000_003 + self._asks)
+
+    def _ask(self) -> Proposal:
+        rng = self._rng(0)
+        known = self._learn()
+        kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
+        chosen = choose(known, self.strategy, kind, self._risk(), rng)
+        proposal = self._explained(known, chosen)
+        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=proposal.champion_id)
+        self._asks += 1
+        self._fits = known.fits
+        self._leader = known.champion_id if known.fits.doubted else None
+        return proposal
+
+    def _risk(self) -> float:
+        own = [t for t in self.ledger.trials.values() if not t.earlier]
+        asked = [t for t in own if t.kind != "told"]
+        budget = None if self.budget is None else self.budget - (len(own) - len(asked))
+        scrap = sum(t.valid is False for t in asked)
+        return self.strategy.allowed_risk(scrap, len(asked), budget, self.scrap_budget)
+
+    def _explained(self, known: Knowledge, chosen: Choice) -> Proposal:
+        row, kind = chosen.row, chosen.kind
+        against = known.champion_id if chosen.opponent_id is None else chosen.opponent_id
+        before = None if against is None else self.ledger.trials[against].setting
+        at = None if before is None else self.space.encode(before)
+        better = None if at is None else float(known.model.win_probability(row[None], at)[0])
+        valid = float(known.valid_probability(row[None])[0])
+        gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
+        distance = float(gaps.min()) if len(gaps) else None
+        setting = self.space.decode(row)
+        reason = sentence(kind, setting, before, better, valid, distance, self.space)
+        return Proposal(len(self.ledger.trials) + 1, setting, against, reason, kind, better, valid, distance)
+
+    def recommend(self) -> Setting:
+        """Return the setting the model believes best: the posterior mean's maximiser where P(valid) is high.
+
+        Raises:
+            TellError: There is no valid trial yet.
+        """
+        known = self._learn()
+        if known.champion_id is None:
+            raise TellError("nothing can be recommended before there is a valid trial")
+        row = recommended_row(known, self.strategy, self._rng(1))
+        # the champion's own setting: to the row and back may move it out of a constraint by a rounding
+        return dict(self.ledger.trials[known.champion_id].setting) if row is known.champion else self.space.decode(row)
+
+    def question(self) -> Question | None:
+        """Return the next duel worth asking: a new part's, or now and then an old one again to learn the noise."""
+        return next_question(self.ledger, self._learn)
+
+    def operators(self) -> dict[str | None, float]:
+        """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
+        noise = self._learn().model.hyper.noise
+        judged = {j.judge for j in self.ledger.active}
+        return {who[0]: float(noise[i]) for i, who in enumerate(self.ledger.judges) if who in judged and who[1] == 1.0}
+
+    def importance(self) -> dict[str, float]:
+        """Return each parameter's share of what moves the expected quality."""
+        return importance(self._learn(), self._rng(2))
+
+    def outlook(self, *, against: float = 0.75) -> Outlook:
+        """Say whether a setting may be left that would win at least this share of its duels with the champion."""
+        return outlook(self._learn(), self.strategy, self._rng(3), against=against)
+
+    def contradictions(self) -> list[tuple[list[int], int]]:
+        """Return each circle of judgments with the number of the judgment worth asking again."""
+        found = cycles(self.ledger)
+        if not found:
+            return []
+        known = self._learn()
+        return [(cycle, resolving_duel(known, cycle).judgment_id) for cycle in found]
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain JSON data; `from_state` goes on from there, bit for bit."""
+        return {
+            "version": STATE_VERSION,
+            "seed": self.seed,
+            "acquisition": self.acquisition,
+            "validity": self.validity,
+            "budget": self.budget,
+            "scrap_budget": self.scrap_budget,
+            "asks": self._asks,
+            **self.ledger.to_json(),
+            "leader": self._leader,
+            "doubted": self._fits.doubted,
+            "fits": {name: _fit_json(getattr(self._fits, name)) for name in FITS},
+        }
+
+    @classmethod
+    def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> "Optimizer":
+        """Go on from a state."""
+        if not isinstance(state, Mapping) or state.get("version") != STATE_VERSION:
+            version = state.get("version") if isinstance(state, Mapping) else state
+            raise ValueError(f"this is no state of version {STATE_VERSION}: {version!r}")
+        names = ("seed", "acquisition", "validity", "budget", "scrap_budget")
+        try:
+            plain = json.loads(json.dumps(state))
+            optimizer = cls(space, strategy=strategy, **{name: plain[name] for name in names})
+            optimizer.ledger = Ledger.from_json(space, plain)
+            optimizer._asks = _whole("asks", plain["asks"])
+            fits = plain["fits"]
+            fitted = {name: _fit_from(fits[name], space) for name in FITS}
+            optimizer._fits = Fits(doubted=plain["doubted"] is True, **fitted)
+            if plain["leader"] is not None:
+                optimizer._leader = optimizer.ledger.trials[_whole("leader", plain["leader"])].trial_id
+        except KeyError as error:
+            raise ValueError(f"the state lacks {error}") from error
+        except (TypeError, AttributeError, IndexError) as error:
+            raise ValueError(f"the state is damaged: {error}") from error
+        return optimizer
+
+
+def _whole(name: str, number: Any) -> int:
+    """Return a whole number that is not negative, or say that it is none."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+        raise ValueError(f"{name} must be a whole number, zero or more, got {number!r}")
+    return int(number)
+
+
+def _is_eiig(acquisition: str) -> bool:
+    try:
+        information_weight(acquisition)
+    except (ValueError, AttributeError):
+        return False
+    return True
+
+
+def _fit_json(fit: Fit | None) -> dict[str, Any] | None:
+    if fit is None:
+        return None
+    kernel, sites = fit.hyper.kernel, fit.sites
+    return {
+        "lengthscales": kernel.lengthscales.tolist(),
+        "variance": kernel.variance,
+        "mean_variance": kernel.mean_variance,
+        "kernel": kernel.name,
+        "noise": fit.hyper.noise.tolist(),
+        "jnd": fit.hyper.jnd,
+        "objective": fit.objective,
+        "sites": None if sites is None else [sites.tau.tolist(), sites.nu.tolist()],
+    }
+
+
+def _fit_from(data: Mapping[str, Any] | None, space: Space) -> Fit | None:
+    if data is None:
+        return None
+    if len(data["lengthscales"]) != space.dimension:
+        raise ValueError(f"the state has {len(data['lengthscales'])} lengthscales, the space {space.dimension}")
+    kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
+    sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
+    return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)

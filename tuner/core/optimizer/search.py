@@ -1,0 +1,149 @@
+"""The search for the best setting of an acquisition: many candidates, a few climbs, always on the grid and feasible.
+
+Glossary:
+    U    (p, D) candidates        centres    (c, D) tried settings worth looking around
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from tuner.core.optimizer.acquisition import Acquisition, screened
+from tuner.core.linalg import FloatArray
+from tuner.core.space.space import Space
+
+SCREENED = 100
+CLIMBS = 4
+CLIMB_ITERATIONS = 40
+NEIGHBOUR_ROUNDS = 20
+FLOOR_COST = -1.0
+
+
+def candidates(
+    space: Space,
+    centres: FloatArray,
+    counts: list[int],
+    lengthscales: FloatArray,
+    uniform: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return feasible rows: uniform ones, and perturbations of each centre at all scales down to a thousandth.
+
+    All of them, if the settings can be enumerated.
+    """
+    if space.every is not None and len(space.every):
+        return space.every
+    U = [space.sample(uniform, rng)]
+    for centre, count in zip(centres, counts, strict=True):
+        scale = lengthscales * 10.0 ** rng.uniform(-3.0, 0.0, (count, 1))
+        step = rng.standard_normal((count, space.dimension)) * np.minimum(scale, 1.0)
+        if len(space.parameters) > 2:
+            # half of them move only a few parameters
+            few = rng.random((count, len(space.parameters))) < 1.5 / len(space.parameters)
+            few[np.arange(count), rng.integers(len(space.parameters), size=count)] = True
+            few[: count // 2] = True
+            step *= few[:, space.groups]
+        U.append(centre + step)
+    rows = space.snap(np.concatenate(U))
+    return rows[space.feasible(rows)]
+
+
+def maximise(
+    acquisition: Acquisition, space: Space, U: FloatArray, tried: FloatArray, floor: Acquisition | None = None
+) -> tuple[FloatArray, float]:
+    """Return the best row found and its value; never one of `tried` while another is known.
+
+    While one is known where `floor`, a part of the acquisition, costs little, none where it costs more: there the
+    rest may be so much less that the sum would not say so.
+    """
+    U = untried(U, tried)
+    firm = np.zeros(0, dtype=bool) if floor is None else floor.values(U) >= FLOOR_COST
+    U = U[firm] if firm.any() else U
+    if len(U) > SCREENED:
+        U = U[np.argsort(-_finite(screened(acquisition, U)), kind="stable")[:SCREENED]]
+    values = _finite(acquisition.values(U))
+    order = np.argsort(-values, kind="stable")
+    best, best_value = U[order[0]], float(values[order[0]])
+    for start in _apart(U[order[:50]], CLIMBS):
+        row, value = _climb(acquisition, space, start)
+        if firm.any() and floor is not None and floor.values(row[None])[0] < FLOOR_COST:
+            continue
+        if value > best_value and not _repeats(row[None], tried)[0]:
+            best, best_value = row, value
+    return best, best_value
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(values), values, -np.inf)
+
+
+def untried(U: FloatArray, tried: FloatArray) -> FloatArray:
+    """Return the rows that are none of `tried`; all of them if there is no other."""
+    fresh = ~_repeats(U, tried)
+    return U[fresh] if fresh.any() else U
+
+
+def _repeats(U: FloatArray, tried: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Say which rows are among `tried`, to nine decimals."""
+    if not len(tried) or not len(U):
+        return np.zeros(len(U), dtype=bool)
+    known = {row.tobytes() for row in np.rint(tried * 1e9).astype(np.int64)}
+    return np.fromiter((row.tobytes() in known for row in np.rint(U * 1e9).astype(np.int64)), dtype=bool, count=len(U))
+
+
+def _apart(U: FloatArray, count: int) -> list[FloatArray]:
+    """Pick the first rows that are not next to one already picked."""
+    picked: list[FloatArray] = []
+    for u in U:
+        if all(np.abs(u - other).max() > 1e-2 for other in picked):
+            picked.append(u)
+        if len(picked) == count:
+            return picked
+    return picked + list(U[: count - len(picked)])
+
+
+def _climb(acquisition: Acquisition, space: Space, start: FloatArray) -> tuple[FloatArray, float]:
+    """Follow the gradient in the continuous coordinates, then single steps in the others, until neither helps."""
+    row = start
+    value = float(acquisition.values(row[None])[0])
+    for _ in range(NEIGHBOUR_ROUNDS):
+        row, value = _follow(acquisition, space, row, value)
+        neighbours = space.neighbours(row)
+        if not len(neighbours):
+            break
+        values = acquisition.values(neighbours)
+        if values.max() <= value:
+            break
+        row, value = neighbours[int(np.argmax(values))], float(values.max())
+    return row, value
+
+
+def _follow(acquisition: Acquisition, space: Space, start: FloatArray, value: float) -> tuple[FloatArray, float]:
+    free = space.free
+    if not free.size:
+        return start, value
+
+    def objective(part: FloatArray) -> tuple[float, FloatArray]:
+        row = start.copy()
+        row[free] = part
+        found, slope = acquisition.gradient(row)
+        return -found, -slope[free]
+
+    found = minimize(
+        objective,
+        start[free],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, 1.0)] * len(free),
+        options={"maxiter": CLIMB_ITERATIONS},
+    )
+    end = start.copy()
+    end[free] = np.clip(found.x, 0.0, 1.0)
+    # a climb that leaves the feasible region goes back along its way
+    for _ in range(30):
+        if space.feasible(end[None])[0]:
+            break
+        end[free] = 0.5 * (end[free] + start[free])
+    else:
+        return start, value
+    reached = float(acquisition.values(end[None])[0])
+    return (end, reached) if reached > value else (start, value)

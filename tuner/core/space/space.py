@@ -1,0 +1,240 @@
+"""The settings a machine can take: parameters, and constraints between them.
+
+A setting (a value for every parameter, by name) is encoded as a row of the unit cube for the model. Every row that
+leaves this module lies on the grid of the integer, stepped and choice parameters.
+
+Glossary:
+    U    (p, D) encoded settings        D    coordinates: one per numeric parameter, one per option of a choice
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tuner.core.space.expression import Constraint, parse_constraint
+from tuner.core.space.impossible import impossible, sentence
+from tuner.core.linalg import FloatArray, IntArray
+from tuner.core.space.parameters import Choice, Continuous, Parameter, SpaceError, Value
+
+Setting = dict[str, Value]
+BoolArray = npt.NDArray[np.bool_]
+
+BATCHES = 20
+ENUMERABLE = 5_000
+FEW = 256
+REPAIRS = 100
+KEPT = 64
+WALK = 60
+
+
+class Space:
+    """Parameters and the constraints between them.
+
+    Args:
+        parameters: At least one, with different names.
+        constraints: Inequalities such as "2*speed + pressure <= 140" over numeric parameters.
+
+    Raises:
+        SpaceError: It cannot be; also if no setting satisfies all constraints, where that is certain.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], constraints: Sequence[str | Constraint] = ()) -> None:
+        if not parameters:
+            raise SpaceError("a space needs at least one parameter")
+        self.parameters = tuple(parameters)
+        self.names = tuple(p.name for p in self.parameters)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise SpaceError(f"two parameters are called {name!r}")
+        self.constraints = tuple(parse_constraint(c) if isinstance(c, str) else c for c in constraints)
+        numeric = {p.name for p in self.parameters if not isinstance(p, Choice)}
+        for constraint in self.constraints:
+            for name in sorted(constraint.names):
+                if name not in numeric:
+                    raise SpaceError(f"constraint {constraint.text!r}: {name!r} is not a numeric parameter")
+        edges = np.cumsum([0, *(p.width for p in self.parameters)])
+        self._slices = [slice(int(a), int(b)) for a, b in pairwise(edges)]
+        self.dimension = int(edges[-1])
+        if self.constraints:
+            self._check_possible()
+
+    def _check_possible(self) -> None:
+        """Refuse a space without a setting; most have so many that a few draws find one."""
+        U = self._uniform(FEW, np.random.default_rng(0))
+        if self.feasible(U).any():
+            return
+        blamed = impossible(self.parameters, self.constraints)
+        if blamed is None and self.every is not None and not len(self.every):
+            blamed = self.constraints
+        if blamed is not None:
+            raise SpaceError(sentence(blamed))
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """(D,) which parameter each coordinate belongs to: a parameter has one lengthscale."""
+        return np.repeat(np.arange(len(self.parameters)), [p.width for p in self.parameters])
+
+    @cached_property
+    def free(self) -> IntArray:
+        """The coordinates of continuous parameters: those a gradient can move."""
+        return np.array(
+            [s.start for s, p in zip(self._slices, self.parameters, strict=True) if isinstance(p, Continuous)],
+            dtype=np.intp,
+        )
+
+    @cached_property
+    def size(self) -> float:
+        """How many settings there are (constraints not counted); infinite with a continuous parameter."""
+        return math.prod(math.inf if p.levels is None else p.levels for p in self.parameters)
+
+    def checked(self, setting: Mapping[str, Any]) -> Setting:
+        """Return the setting as plain values, in the order of the parameters.
+
+        Raises:
+            SpaceError: A value is missing, unknown, out of range, off the grid, or a constraint does not hold.
+        """
+        if not isinstance(setting, Mapping):
+            raise SpaceError(f"a setting gives a value for every parameter by name, got {setting!r}")
+        for name in setting:
+            if name not in self.names:
+                raise SpaceError(f"there is no parameter {name!r}; there are {', '.join(self.names)}")
+        for name in self.names:
+            if name not in setting:
+                raise SpaceError(f"{name}: the setting gives no value for it")
+        plain = {p.name: p.checked(setting[p.name]) for p in self.parameters}
+        values = {p.name: float(plain[p.name]) for p in self.parameters if not isinstance(p, Choice)}
+        for constraint in self.constraints:
+            if not bool(constraint.holds(values)):
+                raise SpaceError(f"the setting breaks the constraint {constraint.text!r}")
+        return plain
+
+    def encode(self, setting: Mapping[str, Any]) -> FloatArray:
+        """Return the row of a setting, (D,).
+
+        Raises:
+            SpaceError: See `checked`.
+        """
+        plain = self.checked(setting)
+        return np.concatenate([p.encode(plain[p.name]) for p in self.parameters])
+
+    def decode(self, u: FloatArray) -> Setting:
+        """Return the setting nearest to a row (D,)."""
+        return {p.name: p.value(u[s]) for p, s in zip(self.parameters, self._slices, strict=True)}
+
+    def snap(self, U: FloatArray) -> FloatArray:
+        """Return the nearest rows on the grid."""
+        return np.concatenate([p.snap(U[:, s]) for p, s in zip(self.parameters, self._slices, strict=True)], axis=1)
+
+    def feasible(self, U: FloatArray) -> BoolArray:
+        """Say which rows satisfy every constraint."""
+        return np.asarray((self._margins(U) >= 0.0).all(axis=1))
+
+    def _margins(self, U: FloatArray) -> FloatArray:
+        """Return how far inside each constraint each row is, (p, constraints); negative outside."""
+        values = {
+            p.name: p.column(U[:, s])
+            for p, s in zip(self.parameters, self._slices, strict=True)
+            if not isinstance(p, Choice)
+        }
+        margins = [np.broadcast_to(constraint.margin(values), len(U)) for constraint in self.constraints]
+        return np.array(margins).reshape(len(self.constraints), len(U)).T
+
+    @cached_property
+    def every(self) -> FloatArray | None:
+        """Every feasible row, if the settings can be enumerated."""
+        if self.size > ENUMERABLE:
+            return None
+        values = [
+            [p.encode(p.level(i)) for i in range(p.levels)] for p in self.parameters if not isinstance(p, Continuous)
+        ]
+        U = np.array([np.concatenate(row) for row in product(*values)])
+        return U[self.feasible(U)]
+
+    def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Draw rows uniformly from the feasible settings; where those are rare, by a random walk among them.
+
+        Raises:
+            SpaceError: No feasible setting was found at all.
+        """
+        found = np.empty((0, self.dimension))
+        for _ in range(BATCHES):
+            U = self._uniform(max(2 * count, KEPT), rng)
+            found = np.concatenate([found, U[self.feasible(U)]])
+            if len(found) >= count:
+                return found[:count]
+        if self.every is not None:
+            found = self.every
+        elif not len(found):
+            found = self._repaired(rng)
+        if not len(found):
+            raise SpaceError("no setting satisfies all constraints, as far as a search can tell")
+        found = found[rng.integers(len(found), size=max(count, KEPT))]
+        return (found if self.every is not None else self._walked(found, rng))[:count]
+
+    def _uniform(self, count: int, rng: np.random.Generator) -> FloatArray:
+        return np.concatenate([p.sample(count, rng) for p in self.parameters], axis=1)
+
+    def _repaired(self, rng: np.random.Generator) -> FloatArray:
+        """Return feasible rows found by evolving those that break the constraints least; none if that fails."""
+        U = self._uniform(32 * KEPT, rng)
+        margins = self._margins(U)
+        # constraints have different units: weigh each by its usual size
+        scale = np.median(np.abs(np.where(np.isfinite(margins), margins, 1.0)), axis=0) + 1e-300
+        for _ in range(REPAIRS):
+            margins = self._margins(U)
+            inside = (margins >= 0.0).all(axis=1)
+            if inside.any():
+                return U[inside]
+            U = U[np.argsort(np.minimum(margins / scale, 0.0).sum(axis=1))[-KEPT:]]
+            U = np.concatenate([U, self.snap(self._stepped(np.repeat(U, 8, axis=0), rng))])
+        return U[:0]
+
+    def _walked(self, U: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Move feasible rows about at random, so that they forget where they started (Metropolis)."""
+        for _ in range(WALK):
+            moved = self._stepped(U, rng)
+            # a step out of the cube is refused, not cut short: else the walk would gather at the faces
+            within = ((moved >= 0.0) & (moved <= 1.0) | self._chosen).all(axis=1)
+            moved = self.snap(moved)
+            accepted = within & self.feasible(moved)
+            U = np.where(accepted[:, None], moved, U)
+        return U
+
+    def _stepped(self, U: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return the rows after a step of any size in half of the parameters, or along the line of two other rows."""
+        count = len(self.parameters)
+        some = rng.random((len(U), count)) < 0.5
+        some[np.arange(len(U)), rng.integers(count, size=len(U))] = True
+        size = 10.0 ** rng.uniform(-4.0, 0.0, (len(U), 1))
+        moved = np.where(self._chosen, self._uniform(len(U), rng), U + size * rng.standard_normal(U.shape))
+        moved = np.where(some[:, self.groups], moved, U)
+        # narrow tubes are explored along themselves (differential evolution)
+        line = U[rng.integers(len(U), size=len(U))] - U[rng.integers(len(U), size=len(U))]
+        along = np.where(self._chosen, U, U + 10.0 ** rng.uniform(-1.0, 0.5, (len(U), 1)) * line)
+        return np.where(rng.random((len(U), 1)) < 0.5, moved, along)
+
+    @cached_property
+    def _chosen(self) -> BoolArray:
+        """(D,) the coordinates of choices."""
+        return np.array([isinstance(self.parameters[group], Choice) for group in self.groups])
+
+    def neighbours(self, u: FloatArray) -> FloatArray:
+        """Return the feasible rows that differ in one grid parameter by one step, or in one choice."""
+        rows = []
+        for p, s in zip(self.parameters, self._slices, strict=True):
+            if isinstance(p, Continuous):
+                continue
+            index = int(p.indices(u[s][None])[0])
+            others = range(p.levels) if isinstance(p, Choice) else (index - 1, index + 1)
+            for other in others:
+                if other != index and 0 <= other < p.levels:
+                    row = u.copy()
+                    row[s] = p.encode(p.level(other))
+                    rows.append(row)
+        U = np.array(rows).reshape(-1, self.dimension)
+        return U[self.feasible(U)]

@@ -1,0 +1,129 @@
+"""Who a client is and what it may do: by the key of its connection, for every single request."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import zmq
+import zmq.asyncio
+from zmq.auth.asyncio import AsyncioAuthenticator
+
+from tuner.campaign.decide import Actor, Refusal
+from tuner.basics.names import NameProblemError, person_name
+from tuner.wire.keys import KeyRing
+from tuner.wire.messages import Request, Role
+from tuner.wire.ops import OPS, Op
+
+DOMAIN = "tuner"
+LOCAL = "local"  # what a client of this host is called that names nobody
+Door = Literal["network", "group", "owner"]  # the sockets: with keys, for the daemon's group, for its own user
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who a request comes from: a key by its name, or somebody of this host, without one."""
+
+    key: str
+    role: Role
+
+
+log = logging.getLogger(__name__)
+
+
+class Doorman:
+    """Lets only known keys connect, and knows what each may do.
+
+    Args:
+        keys: The key ring, if there is an encrypted socket.
+        local_role: What members of the daemon's group may do; the rights of a socket's file decide who comes by it.
+    """
+
+    def __init__(self, keys: KeyRing | None, local_role: Role) -> None:
+        self._keys = keys
+        self._local_role: Role = local_role
+        self._authenticator: AsyncioAuthenticator | None = None
+        self._accepted = frozenset[str]() if keys is None else keys.accepted
+
+    def start(self, context: zmq.asyncio.Context) -> None:
+        """Begin to answer libzmq's question whether a key may connect; without that any key could."""
+        if self._keys is None:
+            return
+        self._authenticator = AsyncioAuthenticator(context)
+        self._authenticator.start()
+        self._authenticator.configure_curve_callback(domain=DOMAIN, credentials_provider=self)
+
+    def stop(self) -> None:
+        """Answer no more."""
+        if self._authenticator is not None:
+            self._authenticator.stop()
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Whether a key may connect; called by pyzmq's authenticator."""
+        if self._keys is None:
+            return False
+        try:
+            self._keys.reload_if_changed()
+        except Exception:  # pyzmq's loop would end, and nobody could connect any more
+            log.exception("the keys cannot be read")
+            return False
+        return self._keys.role_of(key) is not None
+
+    def somebody_left(self) -> bool:
+        """Whether a key was taken away since this was asked last: whoever has it may still be connected."""
+        if self._keys is None:
+            return False
+        try:
+            self._keys.reload_if_changed()
+        except Exception:  # events go on; whoever connects is refused
+            log.exception("the keys cannot be read")
+            return False
+        before, self._accepted = self._accepted, self._keys.accepted
+        return not before <= self._accepted
+
+    def secure(self, socket: zmq.Socket[Any]) -> None:
+        """Make a socket speak CURVE and ask us about every client."""
+        if self._keys is None:
+            raise ValueError("there are no keys")
+        socket.curve_server = True
+        socket.curve_publickey = self._keys.server.public.encode("ascii")
+        socket.curve_secretkey = self._keys.server.secret.get_secret_value().encode("ascii")
+        socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
+        socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+
+    def identify(self, frame: zmq.Frame, door: Door) -> Sender:
+        """Who has sent a request.
+
+        Raises:
+            Refusal: Its key is not known any more; taking a key away does not end its connections.
+        """
+        if door == "owner":
+            return Sender("", "engineer")
+        if door == "group":
+            return Sender("", self._local_role)
+        if self._keys is None:
+            raise Refusal("denied", "no keys are known")
+        self._keys.reload_if_changed()
+        found = self._keys.role_of(str(frame.get("User-Id")))
+        if found is None:
+            raise Refusal("denied", "this key is not accepted any more")
+        return Sender(*found)
+
+
+def authorised(request: Request, sender: Sender) -> tuple[Op, Actor]:
+    """The operation and its actor.
+
+    Raises:
+        Refusal: There is no such operation, or the role does not allow it.
+    """
+    op = OPS.get(request.op)
+    if op is None:
+        raise Refusal("unknown_op", f"there is no operation {request.op!r}; `hello` tells which there are")
+    called = sender.key or LOCAL
+    if sender.role not in op.roles:
+        allowed = " or ".join(sorted(op.roles))
+        raise Refusal("denied", f"{request.op} is for the role {allowed}; {called} is {sender.role}")
+    try:
+        person = person_name((request.actor or "").strip() or called)
+    except NameProblemError as error:
+        raise Refusal("bad_request", str(error)) from None
+    return op, Actor(person, sender.role, sender.key)

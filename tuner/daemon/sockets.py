@@ -1,0 +1,325 @@
+"""The sockets: answers requests on a ROUTER, publishes events on a PUB; each for the local file and for the network."""
+
+import asyncio
+import fcntl
+import itertools
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import zmq
+import zmq.asyncio
+from pydantic import BaseModel
+
+from tuner.campaign.decide import Refusal
+from tuner.campaign.evolve import Recorded
+from tuner.campaign.state import State
+from tuner.config.daemon import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
+from tuner.daemon.authenticator import Door, Doorman, authorised
+from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
+from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
+from tuner.daemon.troubles import Troubles
+from tuner.daemon.views import event_message
+from tuner.errors import ConfigError, TryAgainError
+from tuner.basics.times import text_of
+from tuner.wire import messages as m
+from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
+
+BUSY = "too many requests at once; try again"
+DEFECT = "an error in tuner's own code, see the daemon's log; nothing else is affected"
+FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
+SOCKET_MODE = 0o660
+OWNERS_MODE = 0o600
+REBIND_S = 0.02  # between two attempts to listen at an endpoint again
+WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
+_LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
+_AT_A_TIME = 8  # messages that are taken before others of the daemon have their turn
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """A socket that takes requests."""
+
+    router: zmq.asyncio.Socket
+    door: Door
+
+    @property
+    def encrypted(self) -> bool:
+        return self.door == "network"
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A request, and the way back to its sender."""
+
+    listener: _Listener
+    client: bytes
+    asked: Asked
+
+
+class Sockets:
+    """The daemon's sockets.
+
+    Args:
+        doorman: Knows the clients.
+        clock: The wall clock.
+        troubles: Where errors of single messages are counted.
+    """
+
+    def __init__(self, doorman: Doorman, clock: Callable[[], datetime], troubles: Troubles) -> None:
+        self._doorman = doorman
+        self._clock = clock
+        self._troubles = troubles
+        self._context = zmq.asyncio.Context()
+        self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
+        self._listeners: list[_Listener] = []
+        self._publishers: dict[str, zmq.Socket[bytes]] = {}
+        self._open: set[asyncio.Task[None]] = set()
+        self._lanes: Lanes[_Visit] = Lanes()
+        self._locks: list[int] = []
+        self.busy = 0
+
+    def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
+        """Open the sockets; the lock of the state directory must be held, for a socket's file can be taken over."""
+        self._doorman.start(self._context)
+        for endpoint in requests:
+            router = self._context.socket(zmq.ROUTER)
+            router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+            self._listeners.append(
+                _Listener(router, door_of(endpoint))
+            )  # at once, so that it is closed whatever happens
+            self._prepare(router, endpoint, m.LARGEST_BYTES)
+        for endpoint in events:
+            self._publishers[endpoint] = self._plain.socket(zmq.PUB)
+            self._prepare(self._publishers[endpoint], endpoint, m.LARGEST_BYTES)
+
+    def _prepare(self, socket: "zmq.Socket[bytes] | zmq.asyncio.Socket", endpoint: str, largest_bytes: int) -> None:
+        limit(socket, largest_bytes)
+        if is_encrypted(endpoint):
+            self._doorman.secure(socket)
+        if endpoint.startswith("ipc://"):
+            self._locks.append(_reserve(Path(endpoint.removeprefix("ipc://"))))
+        before = os.umask(0o177)  # nobody else comes in between binding and the rights of the file
+        try:
+            socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            raise ConfigError(f"cannot listen at {endpoint}: {error}") from error
+        finally:
+            os.umask(before)
+        if endpoint.startswith("ipc://"):
+            mode = OWNERS_MODE if door_of(endpoint) == "owner" else SOCKET_MODE
+            Path(endpoint.removeprefix("ipc://")).chmod(mode)
+
+    def publish(self, name: str, one: Recorded, state: State) -> None:
+        """Publish an event that is safe."""
+        self._send(name.encode("utf-8", "replace"), event_message(name, one, state.count))
+
+    def progress(self, name: str, text: str, done: float | None) -> None:
+        """Publish passing news; whatever is wrong with them, work goes on."""
+        try:
+            news = m.Progress(at=text_of(self._clock()), campaign=name, text=text, done=done)
+            self._send(m.PROGRESS_TOPIC, news)
+        except Exception:  # noqa: BLE001 - news must not stop the work they are about
+            self._troubles.note("publishing news")
+
+    async def beat(self, heads: Callable[[], dict[str, int]]) -> None:
+        """Publish signs of life for ever."""
+        while True:
+            try:
+                self._send(m.BEAT_TOPIC, m.Beat(at=text_of(self._clock()), heads=heads()))
+            except Exception:  # noqa: BLE001 - this loop must not end
+                self._troubles.note("publishing a beat")
+            await asyncio.sleep(BEAT_S)
+
+    def _send(self, topic: bytes, message: BaseModel) -> None:
+        frames = [topic, encoded(message)]
+        if self._doorman.somebody_left():
+            self._shut_out()
+        for publisher in self._publishers.values():
+            publisher.send_multipart(frames, zmq.NOBLOCK)  # a PUB socket drops what a slow subscriber does not take
+
+    def _shut_out(self) -> None:
+        """End all connections to the encrypted events, so that everybody has to show their key again.
+
+        libzmq asks for a key once a connection and cannot end a single one. Clients connect again by themselves and
+        find by the numbers what they have missed.
+        """
+        for endpoint in [one for one in self._publishers if is_encrypted(one)]:
+            self._publishers.pop(endpoint).close(0)
+            task = asyncio.get_running_loop().create_task(self._publish_again(endpoint))
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
+
+    async def _publish_again(self, endpoint: str) -> None:
+        """Listen at an endpoint that was just closed: it is free when libzmq's own thread has let go of it."""
+        for attempt in itertools.count(1):
+            publisher = self._plain.socket(zmq.PUB)
+            try:
+                self._prepare(publisher, endpoint, m.LARGEST_BYTES)
+                break
+            except ConfigError as error:
+                publisher.close(0)
+                log.log(logging.WARNING if attempt % WARN_EVERY == 0 else logging.DEBUG, "%s", error)
+                await asyncio.sleep(REBIND_S)
+        self._publishers[endpoint] = publisher
+        log.info("a key was taken away: everybody shows theirs again at %s", endpoint)
+
+    async def serve(self, answer: "Answerer") -> None:
+        """Answer requests for ever."""
+        await asyncio.gather(
+            self._take_turns(answer), *(self._receive(listener, answer) for listener in self._listeners)
+        )
+
+    async def _receive(self, listener: _Listener, answer: "Answerer") -> None:
+        """Take what comes: urgent requests are begun at once, others stand in line."""
+        while True:
+            for _ in range(_AT_A_TIME):
+                frames = await listener.router.recv_multipart(copy=False)
+                try:
+                    self._take(listener, frames, answer)
+                except Exception:  # noqa: BLE001 - no message ends this loop
+                    self._troubles.note("taking a message")
+            await asyncio.sleep(0)  # a socket that always has a message would never let others run
+
+    async def _take_turns(self, answer: "Answerer") -> None:
+        while True:
+            self._begin(await self._lanes.next(), answer)
+            await asyncio.sleep(0)  # one of these for each turn of what is urgent
+
+    def _take(self, listener: _Listener, frames: list[zmq.Frame], answer: "Answerer") -> None:
+        """Decide at once whether and when a message is answered."""
+        client, frame = frames[0].bytes, frames[-1]
+        try:
+            visit = self._admitted(listener, client, frame, many=len(frames) > 3 or any(map(len, frames[1:-1])))
+        except Refusal as refusal:
+            content = frame.bytes
+            unread = len(content) > BYTES_OF_ONE and refusal.code in ("busy", "denied")
+            identity = (unread and quick_id_of(content)) or id_of(content)
+            self._reply(listener, client, _refused(identity, refusal))
+            self.busy += refusal.code == "busy"
+            return
+        except Exception:  # noqa: BLE001 - whoever sent it is told so
+            self._troubles.note("reading a request")
+            self._reply(listener, client, m.Reply(id=id_of(frame.bytes), status="failed", code="defect", text=DEFECT))
+            return
+        if visit.asked.op.lane == "urgent":
+            self._begin(visit, answer)
+
+    def _admitted(self, listener: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
+        """The request of a message; all that is not urgent is in its line afterwards.
+
+        Raises:
+            Refusal: It is not allowed, is no request, or there are too many.
+        """
+        now_s = asyncio.get_running_loop().time()
+        sender = self._doorman.identify(frame, listener.door)
+        pace = NETWORK if listener.encrypted else LOCAL
+        key = sender.key or f"local {listener.door}"  # no key can be called so
+        content = frame.bytes
+        affords = self._lanes.affords(key, pace, now_s, len(content))
+        if not affords and len(content) > BYTES_OF_ONE:  # none that is urgent is so large
+            raise Refusal("busy", BUSY)
+        if many:
+            raise Refusal("bad_request", "a request is one frame")
+        request = parsed(content)
+        op, actor = authorised(request, sender)
+        visit = _Visit(listener, client, Asked(request, op, actor, key, listener.encrypted, now_s))
+        if op.lane == "urgent":
+            entered = self._lanes.enter_urgent(key, client, now_s)
+        else:
+            entered = affords and self._lanes.enter(key, client, visit)
+        if not entered:
+            raise Refusal("busy", BUSY)
+        return visit
+
+    def _begin(self, visit: _Visit, answer: "Answerer") -> None:
+        task = asyncio.create_task(self._handle(visit, answer))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+
+    async def _handle(self, visit: _Visit, answer: "Answerer") -> None:
+        asked = visit.asked
+        try:
+            self._reply(visit.listener, visit.client, await self._answer(asked, answer))
+        except Exception:  # noqa: BLE001 - nobody would hear of it
+            self._troubles.note("answering a request")
+        finally:
+            self._lanes.done(asked.key, visit.client, urgent=asked.op.lane == "urgent")
+
+    async def _answer(self, asked: Asked, answer: "Answerer") -> m.Reply:
+        identity = asked.request.id
+        try:
+            status, value = await answer(asked)
+            return m.Reply(id=identity, status=status, body=value.model_dump(mode="json"))
+        except Refusal as refusal:
+            self.busy += refusal.code == "busy"
+            return _refused(identity, refusal)
+        except Exception:  # noqa: BLE001 - whoever asked is told so
+            self._troubles.note(f"answering {asked.request.op}")
+            return m.Reply(id=identity, status="failed", code="defect", text=DEFECT)
+
+    def _reply(self, listener: _Listener, client: bytes, reply: m.Reply) -> None:
+        """Answer, or not: a client that has gone or does not read must not keep others waiting.
+
+        It will ask again with the same id if it cares.
+        """
+        sent = asyncio.ensure_future(listener.router.send_multipart([client, encoded(reply)], flags=zmq.DONTWAIT))
+        error = sent.exception()  # with DONTWAIT it is done, one way or the other
+        if error is not None:
+            log.debug("no way back to a client: %s", error)
+
+    def close(self) -> None:
+        """Close the sockets."""
+        for task in self._open:
+            task.cancel()
+        for listener in self._listeners:
+            listener.router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
+        for publisher in self._publishers.values():
+            publisher.close(0)
+        self._doorman.stop()
+        self._context.term()
+        for lock in self._locks:
+            os.close(lock)
+
+
+class Answerer(Protocol):
+    """What answers a request that is allowed."""
+
+    async def __call__(self, asked: Asked) -> tuple[m.Status, BaseModel]:
+        """Status and body of the answer; raises a Refusal."""
+
+
+def door_of(endpoint: str) -> Door:
+    """Who may come by an endpoint."""
+    if is_encrypted(endpoint):
+        return "network"
+    return "owner" if endpoint.endswith(OWNERS_SUFFIX) else "group"
+
+
+def _refused(identity: str, refusal: Refusal) -> m.Reply:
+    status: m.Status = "failed" if refusal.code in FAILURES else "refused"
+    return m.Reply(id=identity, status=status, code=refusal.code, text=refusal.text)
+
+
+def _reserve(path: Path) -> int:
+    """Make sure that no other daemon has this socket: a second one would take its file over in silence."""
+    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
+        raise ConfigError(
+            f"{path}: the path of a socket may have {LONGEST_SOCKET_PATH} bytes; take a shorter directory"
+        )
+    try:
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(f"cannot listen at {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise TryAgainError(f"another daemon listens at {path}") from None
+    return lock

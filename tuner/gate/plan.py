@@ -1,0 +1,286 @@
+"""Which settings may be sent and by which moves: limits, grids, constraints, steps, rates and order; pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from tuner.adapter import Value
+from tuner.campaign.events import SettingMap
+from tuner.campaign.terms import Terms
+from tuner.config.parameters import Choice, Continuous, Integer, Parameter, Stepped
+from tuner.core.space.expression import Constraint, parse_constraint
+from tuner.errors import TunerError
+from tuner.basics.text import listed, shown
+
+RAMP_S = 1.0  # a rate-limited parameter moves this often at least
+MOST_MOVES = 5000
+Numeric = Continuous | Integer | Stepped
+_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
+
+
+class GateRefusal(TunerError):  # noqa: N818 - the design's word; it is an answer, not a defect
+    """The setting must not be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One setting to send on the way, and how long to wait before it, because of rate limits."""
+
+    setting: SettingMap
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a parameter may have: all between two values; `last` is what it was told last."""
+
+    low: Value
+    high: Value
+    last: Value
+
+    @classmethod
+    def at(cls, value: Value) -> "Span":
+        """It is known to have this value."""
+        return cls(value, value, value)
+
+
+def checked(terms: Terms, setting: Mapping[str, object]) -> SettingMap:
+    """The setting, if it is complete, finite, in bounds, on the grid and satisfies the constraints.
+
+    Raises:
+        GateRefusal: It is not.
+    """
+    names = [parameter.name for parameter in terms.parameters]
+    if set(setting) != set(names):
+        raise GateRefusal(f"a setting has a value for each of {listed(names)}, not for {listed(sorted(setting))}")
+    result = {parameter.name: _value(parameter, setting[parameter.name]) for parameter in terms.parameters}
+    broken = _broken(_constraints(terms), result)
+    if broken is not None:
+        raise GateRefusal(f"the constraint {broken} does not hold")
+    return result
+
+
+def _constraints(terms: Terms) -> list[Constraint]:
+    return [parse_constraint(text) for text in terms.constraints]
+
+
+def _broken(constraints: list[Constraint], setting: SettingMap) -> str | None:
+    """The first constraint that a setting does not satisfy."""
+    for constraint in constraints:
+        if not constraint.holds({name: float(setting[name]) for name in constraint.names}):
+            return constraint.text
+    return None
+
+
+def _value(parameter: Parameter, value: object) -> Value:
+    name = parameter.name
+    if isinstance(parameter, Choice):
+        if not isinstance(value, str) or value not in parameter.choices:
+            raise GateRefusal(f"{name} must be one of {listed(parameter.choices)}, not {shown(value)}")
+        return value
+    if not _is_number(value):
+        raise GateRefusal(f"{name} must be a finite number, not {shown(value)}")
+    if not parameter.low <= value <= parameter.high:
+        raise GateRefusal(f"{name} must lie between {parameter.low:g} and {parameter.high:g}, not be {value:g}")
+    if isinstance(parameter, Integer):
+        if value != round(value):
+            raise GateRefusal(f"{name} must be a whole number, not {value!r}")
+        return int(value)
+    if isinstance(parameter, Stepped):
+        place = (value - parameter.low) / parameter.step
+        if abs(place - round(place)) > 1e-6:
+            raise GateRefusal(f"{name} must be on its grid of {parameter.step:g}, not {value!r}")
+    return float(value)
+
+
+def read_back_problem(terms: Terms, have: Mapping[str, object]) -> str | None:
+    """Why what the machine says about its setting cannot be believed, or None."""
+    for parameter in terms.parameters:
+        value = have.get(parameter.name)
+        if value is None:
+            return f"the machine does not say its {parameter.name}"
+        if isinstance(parameter, Choice):
+            if not isinstance(value, str):
+                return f"the machine says {parameter.name} is {shown(value)}, which is no text"
+        elif not _is_number(value):
+            return f"the machine says {parameter.name} is {shown(value)}, which is no finite number"
+    return None
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a number to compute with; a whole number can be too large for that."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _slack(parameter: Numeric) -> float:
+    """How far from its value a parameter may be read back."""
+    return parameter.read_back_tolerance + _ROUNDING * (parameter.high - parameter.low)
+
+
+def differences(terms: Terms, setting: Mapping[str, Value], have: Mapping[str, object]) -> list[str]:
+    """Which parameters are not, within their tolerances, where they should be."""
+    return [
+        f"{parameter.name} is {shown(have.get(parameter.name))}, not {shown(setting[parameter.name])}"
+        for parameter in terms.parameters
+        if not _between(parameter, (setting[parameter.name],), have.get(parameter.name))
+    ]
+
+
+def misplaced(terms: Terms, since: Sequence[SettingMap], have: Mapping[str, object]) -> list[str]:
+    """Which parameters are where none of these settings, nor a way between them, could have left them."""
+    found = []
+    for parameter in terms.parameters:
+        name = parameter.name
+        values = list(dict.fromkeys(setting[name] for setting in since))
+        if not _between(parameter, values, have.get(name)):
+            left = " or ".join(shown(value) for value in values)
+            found.append(f"{name} is {shown(have.get(name))}, but was left at {left}")
+    return found
+
+
+def _between(parameter: Parameter, values: Sequence[Value], value: object) -> bool:
+    """Whether a value is one of some values or between them, within the parameter's tolerance."""
+    if isinstance(parameter, Choice):
+        return value in values
+    numbers = [float(one) for one in values]
+    return _is_number(value) and min(numbers) - _slack(parameter) <= value <= max(numbers) + _slack(parameter)
+
+
+def too_wide(terms: Terms, since: Sequence[SettingMap]) -> bool:
+    """Whether no move is allowed from everywhere that these settings may have left the machine: limits were changed."""
+    spans = [
+        (parameter, _span(parameter, since)) for parameter in terms.parameters if not isinstance(parameter, Choice)
+    ]
+    return any(_is_too_wide(parameter, span) for parameter, span in spans)
+
+
+def _is_too_wide(parameter: Numeric, span: Span) -> bool:
+    return float(span.high) - float(span.low) > (parameter.step_limit or math.inf) * (1 + _ROUNDING)
+
+
+def has_ways(terms: Terms) -> bool:
+    """Whether the moves to a setting depend on where the machine is: elsewhere each setting is one move."""
+    limited = any(not isinstance(p, Choice) and (p.step_limit or p.rate_limit) for p in terms.parameters)
+    return limited or len({p.order for p in terms.parameters}) > 1
+
+
+def plan(terms: Terms, have: Mapping[str, Value], target: SettingMap) -> list[Move]:
+    """The moves from what the machine has to a target: lower `order` first, no step or rate beyond its limit.
+
+    Raises:
+        GateRefusal: The target is not allowed, or no allowed way leads there.
+    """
+    return way(terms, (dict(have),) if have else (), target)
+
+
+def way(terms: Terms, since: Sequence[SettingMap], target: SettingMap) -> list[Move]:
+    """The moves to a target from wherever these settings may have left the machine; the last was sent last.
+
+    The first move is within the limits of everything that the machine may have, each other one within those of the
+    move before: it must be read back before the next is sent.
+
+    Raises:
+        GateRefusal: The target is not allowed, or no allowed way leads there.
+    """
+    target = checked(terms, target)
+    if not since:
+        return _from_nothing(terms, target)
+    for have in since:
+        problem = read_back_problem(terms, have) or _outside(terms, have)
+        if problem is not None:
+            raise GateRefusal(problem)
+    if not any(differences(terms, target, have) for have in since):
+        return []
+    spans = {parameter.name: _span(parameter, since) for parameter in terms.parameters}
+    moves: list[Move] = []
+    for order in sorted({parameter.order for parameter in terms.parameters}):
+        group = {parameter.name for parameter in terms.parameters if parameter.order == order}
+        while any(spans[name] != Span.at(target[name]) for name in group):
+            now, wait_s = {}, 0.0
+            for parameter in terms.parameters:
+                name, span = parameter.name, spans[parameter.name]
+                now[name] = _toward(parameter, span, target[name]) if name in group else span.last
+                wait_s = max(wait_s, _seconds(parameter, span, now[name]))
+            moves.append(Move(now, wait_s))
+            if len(moves) > MOST_MOVES:
+                raise GateRefusal(f"the way to this setting has more than {MOST_MOVES} moves")
+            spans = {name: Span.at(value) for name, value in now.items()}
+    constraints = _constraints(terms)
+    for move in moves[:-1]:
+        broken = _broken(constraints, move.setting)
+        if broken is not None:
+            raise GateRefusal(f"on the way to this setting the constraint {broken} would not hold")
+    return moves
+
+
+def _span(parameter: Parameter, since: Sequence[SettingMap]) -> Span:
+    values = [setting[parameter.name] for setting in since]
+    last = values[-1]
+    if isinstance(parameter, Choice) or isinstance(last, str):
+        return Span(last, last, last)
+    numbers = [value for value in values if not isinstance(value, str)]
+    return Span(min(numbers), max(numbers), min(max(last, parameter.low), parameter.high))
+
+
+def _outside(terms: Terms, have: Mapping[str, Value]) -> str | None:
+    """Which value of the machine is beyond its limits; from there no way is known to be safe."""
+    for parameter in terms.parameters:
+        value = have[parameter.name]
+        if not isinstance(parameter, Choice) and not isinstance(value, str):
+            low, high = parameter.low, parameter.high
+            if not low - _slack(parameter) <= value <= high + _slack(parameter):
+                return (
+                    f"the machine says {parameter.name} is {value}, outside of its limits {low:g} to {high:g}: "
+                    "bring it back by hand"
+                )
+    return None
+
+
+def _from_nothing(terms: Terms, target: SettingMap) -> list[Move]:
+    """The moves of a machine that says it has no setting yet: first to the known-good one, then on from there."""
+    limited = [p.name for p in terms.parameters if not isinstance(p, Choice) and (p.step_limit or p.rate_limit)]
+    if limited:
+        raise GateRefusal(
+            f"the machine has no setting yet, and {listed(limited)} may only move in steps from the value it has; "
+            "bring it to its known-good setting by hand"
+        )
+    known_good = checked(terms, terms.known_good)
+    return [Move(known_good, 0.0), *way(terms, (known_good,), target)]
+
+
+def _toward(parameter: Parameter, span: Span, target: Value) -> Value:
+    """The next value on the way to a target: no step too far from anything that the parameter may have."""
+    low, high, last = span.low, span.high, span.last
+    if isinstance(parameter, Choice) or isinstance(low, str) or isinstance(high, str) or isinstance(target, str):
+        return target
+    grid = parameter.step if isinstance(parameter, Stepped) else 1.0 if isinstance(parameter, Integer) else 0.0
+    furthest = parameter.step_limit or math.inf
+    if _is_too_wide(parameter, span):
+        raise GateRefusal(f"{parameter.name} may be anywhere from {low} to {high}: bring it back by hand")
+    usual = furthest
+    if parameter.rate_limit is not None:
+        usual = min(furthest, max(parameter.rate_limit * RAMP_S / 60.0, grid))
+    distance = max(abs(target - low), abs(target - high))
+    if distance <= usual * (1 + _ROUNDING) or (low <= target <= high and distance <= furthest * (1 + _ROUNDING)):
+        return target
+    up = target > high
+    there: float = low + usual if up else high - usual
+    if grid:  # the furthest value on the grid that is not too far from where the machine is
+        places = (there - parameter.low) / grid
+        there = parameter.low + grid * (math.floor(places + _ROUNDING) if up else math.ceil(places - _ROUNDING))
+    if low == high and ((there <= low) if up else (there >= high)):
+        raise GateRefusal(f"{parameter.name} is at {low}, from where no allowed step leads on: bring it back by hand")
+    if (there < high) if up else (there > low):
+        return last  # as it was told before: read back, it is known where the parameter is, and the way goes on
+    return round(there) if isinstance(parameter, Integer) else there
+
+
+def _seconds(parameter: Parameter, span: Span, there: Value) -> float:
+    """How long nothing may have been sent before this value, because of the rate limit."""
+    if isinstance(parameter, Choice) or parameter.rate_limit is None:
+        return 0.0
+    return max(abs(float(there) - float(end)) for end in (span.low, span.high)) / parameter.rate_limit * 60.0

@@ -1,0 +1,1 @@
+"""Published rivals on the same duels: how far they come, and how long they take."""

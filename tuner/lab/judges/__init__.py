@@ -1,0 +1,1 @@
+"""Scripted judges: they say which of two parts is better, without or with errors."""

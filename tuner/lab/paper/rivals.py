@@ -1,0 +1,143 @@
+"""The paper's two models in one loop: the optimiser with the exact posterior (SkewGP) or with Laplace's (GPL).
+
+Both get the same start, rule for hyper-parameters, candidates and climbs; only the posterior and its own
+approximation of the evidence differ.
+
+Glossary:
+    C    (m, m) prior covariance of the rows     h    (m,) minus curvature of their log likelihood at the mode
+    B    I + sqrt(h) C sqrt(h)                   a    (m,) the mode is C a
+"""
+
+from typing import Literal, cast
+
+import numpy as np
+
+from tuner.lab.paper.sampled_bound import SampledBound
+from tuner.core.optimizer.acquisition import Acquisition
+from tuner.core.optimizer.dueling import InformationGain
+from tuner.core.posterior.ep import NotConvergedError
+from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
+from tuner.core.posterior.functions import DrawnFunction, draw_waves
+from tuner.core.posterior.laplace import Laplace
+from tuner.core.linalg import FloatArray, solve_factored
+from tuner.core.posterior.observations import Observations
+from tuner.core.optimizer.optimizer import Optimizer, Proposal
+from tuner.core.optimizer.proposer import (AcquisitionName, Choice, Fits, Knowledge, choose, information_weight)
+from tuner.core.posterior.rows import Hyper, row_matrix
+from tuner.core.optimizer.search import maximise
+from tuner.core.posterior.skewgp import SkewGP
+from tuner.core.space.space import Space
+from tuner.core.optimizer.strategy import Strategy
+
+ModelName = Literal["gpl", "skewgp"]
+
+DRAWS = 2000  # the paper's number of samples
+CANDIDATES = 2000  # uniform; the paper has 5000 and climbs from the best one, we climb from four
+ALWAYS_UNTIL = 20  # trials up to which the hyper-parameters are fitted after each one
+THEN_EVERY = 5
+PRIOR = Prior()
+# no space-filling proposals: the paper has none
+STRATEGY = Strategy(design=0.0, draws=DRAWS, uniform=CANDIDATES)
+
+
+class GaussianPosterior(Laplace):
+    """Laplace's approximation from which whole functions can be drawn."""
+
+    def function_draw(self, *, seed: int | None = None) -> DrawnFunction:
+        """Draw a function of the approximation, for Thompson sampling.
+
+        The approximation is a GP whose rows were seen with normal noise of variance 1/h, so a function of the prior is
+        bent to it as usual; written with sqrt(h) B^-1 sqrt(h), rows of no curvature do no harm.
+        """
+        rng = np.random.default_rng(self.seed + 1 if seed is None else seed)
+        prior = draw_waves(self.hyper.kernel, self.data.dimension, rng)
+        rows = row_matrix(self.data, self.hyper.noise)
+        mode = self.mode
+        seen = mode.root * (rows @ prior(self.data.points)) + rng.standard_normal(self.data.m)
+        weight = np.asarray(rows.T @ (mode.a - mode.root * solve_factored(mode.factor, seen)))
+        return DrawnFunction(prior, self.hyper.kernel, self.data.points, weight)
+
+
+def posterior(
+    model: ModelName, data: Observations, hyper: Hyper, *, seed: int = 0, draws: int = DRAWS, fit: Fit | None = None
+) -> SkewGP | GaussianPosterior:
+    """Return the model's posterior at these hyper-parameters; a fit brings where EP ended."""
+    if model == "gpl":
+        return GaussianPosterior.from_hyper(data, hyper, seed=seed)
+    return SkewGP.from_hyper(data, hyper, seed=seed, draws=draws, sites=None if fit is None else fit.sites)
+
+
+class PaperOptimizer(Optimizer):
+    """The optimiser with the paper's models: one latent function, no doubt about the judge, no design of its own.
+
+    Args:
+        space: The parameters.
+        model: "gpl" or "skewgp".
+        acquisition: "ucb", "thompson" or "eiig-k".
+        seed: As in Optimizer.
+        hyper: Hyper-parameters to keep; fitted by each model's own evidence if not given.
+        mixed: Whether outcomes enter the model's likelihood; otherwise only duels do.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        model: ModelName,
+        acquisition: AcquisitionName,
+        *,
+        seed: int = 0,
+        hyper: Hyper | None = None,
+        mixed: bool = False,
+    ) -> None:
+        super().__init__(
+            space, seed=seed, acquisition=acquisition, validity="shared" if mixed else "none", strategy=STRATEGY
+        )
+        self.model: ModelName = model
+        self.fixed = hyper
+
+    def _ask(self) -> Proposal:
+        rng = self._rng(0)
+        known = self._learn()
+        if known.champion is None:
+            chosen = choose(known, self.strategy, "design", 1.0, rng)
+        else:
+            # drawn before anything that depends on the model: the same candidates for all methods of a seed
+            candidates = self.space.sample(CANDIDATES, rng)
+            wanted = self._wanted(known, known.champion, int(rng.integers(2**31)))
+            chosen = Choice(maximise(wanted, self.space, candidates, known.tried)[0], self.acquisition)
+        proposal = self._explained(known, chosen)
+        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=proposal.champion_id)
+        self._asks += 1
+        self._fits = known.fits
+        return proposal
+
+    def _wanted(self, known: Knowledge, champion: FloatArray, seed: int) -> Acquisition:
+        if self.acquisition == "ucb":
+            return SampledBound(known.model, champion)
+        if self.acquisition == "thompson":
+            return known.model.function_draw(seed=seed)
+        return InformationGain(known.model, champion, information_weight(self.acquisition))
+
+    def _learn(self) -> Knowledge:
+        mixed = self.validity == "shared"
+        _, data = self.ledger.preferences_and_labels() if mixed else self.ledger.preferences()
+        fitted = self._fitted(data)
+        seed = self.seed * 1_000_003 + self._asks
+        found = posterior(self.model, data, fitted.hyper, seed=seed, fit=fitted)
+        # the proposer asks of a model no more than both have
+        return Knowledge(self.ledger, data, cast(SkewGP, found), None, mixed, Fits(preference=fitted))
+
+    def _fitted(self, data: Observations) -> Fit:
+        if self.fixed is not None:
+            return Fit(self.fixed, 0.0, None, 0)
+        last = self._fits.preference
+        trials = len(self.ledger.trials)
+        if last is not None and trials > ALWAYS_UNTIL and trials % THEN_EVERY:
+            return last
+        evidence: Literal["laplace", "ep"] = "laplace" if self.model == "gpl" else "ep"
+        try:
+            return fit_hyper(data, prior=PRIOR, evidence=evidence, warm=last, iterations=20, tolerance=1e-4)
+        except NotConvergedError:
+            if last is None:
+                raise
+            return last

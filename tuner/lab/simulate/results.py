@@ -1,0 +1,107 @@
+"""What came of a scripted run, as plain data."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tuner.report.truth import Setting, Truth
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run; everything but the seconds follows from the configuration, the judge and the seed.
+
+    Attributes:
+        seed: Of proposals, machine and judge.
+        mode: The campaign's last mode; Complete unless something went wrong.
+        reason: Why it ended.
+        regret: The champion's true cost minus the known optimum's; infinite without a champion.
+        recommended_regret: The same for the recommended setting.
+        cost: The champion's true cost, if there is a champion.
+        scrap: Trials that made no part.
+        champion: The champion's setting.
+        recommended: The recommended setting.
+        settings: The setting of each trial.
+        valid: Whether each trial made a part.
+        winners: The winner of each judgment; None: it was a tie.
+        seconds: What the run took.
+    """
+
+    seed: int
+    mode: str
+    reason: str
+    regret: float
+    recommended_regret: float
+    cost: float | None
+    scrap: int
+    champion: Setting | None
+    recommended: Setting | None
+    settings: tuple[Setting, ...]
+    valid: tuple[bool | None, ...]
+    winners: tuple[int | None, ...]
+    seconds: float = field(compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        truth: Truth,
+        *,
+        seed: int,
+        mode: str,
+        reason: str,
+        scrap: int,
+        champion: Setting | None,
+        recommended: Setting | None,
+        settings: tuple[Setting, ...],
+        valid: tuple[bool | None, ...],
+        winners: tuple[int | None, ...],
+        seconds: float,
+    ) -> "RunResult":
+        """Compare what a run ended with and the truth."""
+        return cls(
+            seed=seed,
+            mode=mode,
+            reason=reason,
+            regret=truth.regret(champion),
+            recommended_regret=truth.regret(recommended),
+            cost=None if champion is None else truth.cost(champion),
+            scrap=scrap,
+            champion=champion,
+            recommended=recommended,
+            settings=settings,
+            valid=valid,
+            winners=winners,
+            seconds=seconds,
+        )
+
+    @property
+    def trials(self) -> int:
+        """How many trials were run."""
+        return len(self.settings)
+
+    @property
+    def judgments(self) -> int:
+        """How many questions were answered."""
+        return len(self.winners)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the budget was used up, rather than something having gone wrong."""
+        return self.mode == "Complete"
+
+    def row(self) -> dict[str, Any]:
+        """The run as one line of a table: plain numbers and texts, None where there is none."""
+        numbers: dict[str, Any] = {
+            "seed": self.seed,
+            "regret": self.regret,
+            "recommended_regret": self.recommended_regret,
+            "cost": self.cost,
+            "scrap": self.scrap,
+            "trials": self.trials,
+            "judgments": self.judgments,
+            "seconds": self.seconds,
+            "mode": self.mode,
+        }
+        names = self.settings[0] if self.settings else ()
+        for label, setting in (("champion", self.champion), ("recommended", self.recommended)):
+            numbers |= {f"{label}.{name}": None if setting is None else setting[name] for name in names}
+        return numbers

@@ -1,0 +1,1 @@
+"""An adapter in a process of its own, seen from both sides, and what can be said about adapters."""

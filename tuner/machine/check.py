@@ -1,0 +1,145 @@
+"""Asks the machines of a configuration how they are, without moving anything."""
+
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tuner.adapter import Adapter, AdapterError, DeadlineError, Health, ParameterInfo, Value
+from tuner.config import Campaign
+from tuner.config.parameters import parameter_info
+from tuner.errors import TryAgainError, TunerError
+from tuner.config.plugins import load_adapter
+from tuner.basics.text import shown
+
+T = TypeVar("T")
+Say = Callable[[str], object]
+
+_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
+GRACE_S = 3.0  # beyond the deadline, before an adapter is taken for stuck
+
+
+class _NotReadyError(TunerError):
+    """The machine answers, but cannot take a setting now."""
+
+
+def check_campaigns(campaigns: Sequence[Campaign], deadline_s: float, say: Say) -> None:
+    """Check one machine after the other; what is wrong with one does not keep from the next.
+
+    Raises:
+        TryAgainError: a machine cannot take a setting now, or does not answer.
+        TunerError: something is wrong that does not pass by itself.
+    """
+    wrong: list[str] = []
+    passing = True
+    for campaign in campaigns:
+        say(f"campaign {campaign.name}, machine {campaign.machine}, adapter {campaign.adapter.name}")
+        try:
+            _check(campaign, deadline_s, say)
+        except TunerError as error:
+            wrong.append(f"{campaign.machine}: {error}")
+            passing = passing and (isinstance(error, _NotReadyError) or getattr(error, "retry", False))
+    if wrong:
+        raise (TryAgainError if passing else TunerError)("\n".join(wrong))
+
+
+def _check(campaign: Campaign, deadline_s: float, say: Say) -> None:
+    parameters = [parameter_info(parameter) for parameter in campaign.parameters]
+    make = load_adapter(campaign.adapter.name)
+    adapter: Adapter[Any] = _bounded("its making", lambda: make(campaign.adapter.settings, parameters), deadline_s)
+    try:
+        health, wrong = _ask(adapter, parameters, deadline_s, say)
+    except TunerError:
+        with contextlib.suppress(TunerError):  # the first error is the one that matters
+            _bounded("close", adapter.close, deadline_s)
+        raise
+    _bounded("close", adapter.close, deadline_s)
+    if wrong:
+        raise TunerError("; ".join(wrong))
+    if not health.ok:
+        raise _NotReadyError(f"the machine is not well: {health.text or 'it does not say why'}")
+    open_locks = [name for name, holds in health.interlocks.items() if not holds]
+    if open_locks:
+        raise _NotReadyError(f"no setting can be sent: {', '.join(open_locks)} does not hold")
+    say("  ready; nothing was moved")
+
+
+def _ask(
+    adapter: Adapter[Any], parameters: Sequence[ParameterInfo], deadline_s: float, say: Say
+) -> tuple[Health, list[str]]:
+    """Connect, ask for health and values; complaints are about values that are none."""
+    _bounded("open", lambda: adapter.open(deadline_s), deadline_s)
+    say("  connected")
+    health = _bounded("health", lambda: adapter.health(deadline_s), deadline_s)
+    if not isinstance(health, Health):
+        raise TunerError(f"the adapter answered health with {shown(health)}")
+    say(f"  health: {'well' if health.ok else 'not well'}{f', {health.text}' if health.text else ''}")
+    for name, holds in health.interlocks.items():
+        say(f"  interlock {name}: {'holds' if holds else 'does not hold'}")
+    values = _bounded("read_back", lambda: adapter.read_back(deadline_s), deadline_s)
+    if not isinstance(values, dict):
+        raise TunerError(f"the adapter answered read_back with {shown(values)}")
+    unknown = [parameter.name for parameter in parameters if parameter.name not in values]
+    if unknown and health.ok:
+        health = Health(False, f"it does not say what it has for {', '.join(unknown)}")
+    outside = [parameter.name for parameter in parameters if _is_outside(parameter, values.get(parameter.name))]
+    if outside and health.ok:
+        health = Health(False, f"{', '.join(outside)} is outside of its limits, bring it back by hand")
+    return health, [sentence for parameter in parameters for sentence in _show(parameter, values, say)]
+
+
+def _is_outside(parameter: ParameterInfo, value: object) -> bool:
+    """Whether a number is where no setting is sent from."""
+    low, high = parameter.low, parameter.high
+    if isinstance(value, bool) or not isinstance(value, int | float) or low is None or high is None:
+        return False
+    slack = parameter.tolerance + _ROUNDING * (high - low)
+    return not low - slack <= value <= high + slack
+
+
+def _show(parameter: ParameterInfo, values: dict[str, Value], say: Say) -> list[str]:
+    """Say what a parameter is now; what is no value of it is a complaint."""
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    known_good = f"known-good {shown(parameter.start)}{unit}"
+    if parameter.name not in values:
+        say(f"  {parameter.name}: not known ({known_good})")
+        return []
+    value: object = values[parameter.name]
+    right: bool
+    if parameter.choices:
+        right = isinstance(value, str)
+        inside = value in parameter.choices
+    else:
+        right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        low, high = parameter.low, parameter.high
+        inside = right and (low is None or low <= value) and (high is None or value <= high)  # type: ignore[operator]
+    if not right:
+        say(f"  {parameter.name}: {shown(value)}, which is no value of it ({known_good})")
+        return [f"{parameter.name} was read back as {shown(value)}"]
+    say(f"  {parameter.name}: {shown(value)}{unit} ({'' if inside else 'outside of what is allowed, '}{known_good})")
+    return []
+
+
+def _bounded(what: str, call: Callable[[], T], deadline_s: float) -> T:
+    """Wait for a call in a thread that may be left behind: an adapter of somebody else may hang for ever."""
+    answers: list[T] = []
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            answers.append(call())
+        except Exception as error:  # noqa: BLE001 - a third party's adapter may fail in any way
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(deadline_s + GRACE_S)
+    if errors and isinstance(errors[0], AdapterError):
+        raise errors[0]
+    if errors:
+        name = type(errors[0]).__name__
+        raise TunerError(f"the adapter failed in {what}, which is a defect of it: {name}: {errors[0]}") from errors[0]
+    if not answers:
+        raise DeadlineError(f"the adapter did not return from {what}, {GRACE_S:g} s after its deadline")
+    return answers[0]

@@ -1,0 +1,135 @@
+"""The adapter's own process: it takes one call after the other from a pipe and answers; it ends with the pipe.
+
+Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from tuner.adapter import Adapter, AdapterError, Health, LinkError, Outcome, ParameterInfo
+from tuner.errors import TunerError
+from tuner.config.plugins import load_adapter
+from tuner.basics.processes import end_with_parent, restore_environment
+from tuner.basics.threads import one_blas_thread
+
+MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
+
+CLOSING_S = 5.0  # how long an adapter may take to let go of its machine when the daemon is gone
+LOOK_S = 0.02
+
+
+def serve(pipe: Connection, name: str, settings: str, parameters: tuple[ParameterInfo, ...]) -> None:
+    """Make the adapter and answer calls until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the daemon decides when its machines are let go
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent()  # our parent is the server that has forked us
+    restore_environment()
+    one_blas_thread()
+    os.dup2(sys.stderr.fileno(), 1)  # an adapter that prints must not disturb the daemon's output
+    adapter: Adapter[Any] | None = None
+    lifeline = _Lifeline(pipe.fileno())
+    lifeline.start()
+    try:
+        while True:
+            message = json.loads(pipe.recv_bytes())
+            lifeline.in_call = True
+            answer: dict[str, Any]
+            try:
+                if adapter is None:
+                    kind = load_adapter(name)
+                    adapter = kind(kind.Settings.model_validate_json(settings), parameters)
+                answer = {"value": _CALLS[message["call"]](adapter, message["arguments"])}
+            except AdapterError as error:
+                answer = {"error": str(error), "retry": error.retry}
+            except TunerError as error:  # the adapter is not installed or for another version: once more does not help
+                answer = {"error": str(error), "retry": False}
+            except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation
+                answer = {"error": f"{type(error).__name__}: {error}", "retry": True}
+            lifeline.in_call = False
+            pipe.send_bytes(_encoded(answer))
+    except (EOFError, OSError):
+        pass
+    finally:
+        if adapter is not None:
+            adapter.close()
+
+
+class _Lifeline(threading.Thread):
+    """Ends this process with the daemon, also in the middle of a call: its successor will move the same machine.
+
+    Our parent is the server that has forked us, which lives as long as we do: its end alone would tell nothing.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(daemon=True)
+        self.in_call = False
+        self._descriptor = descriptor
+
+    def run(self) -> None:
+        """Wait until nobody holds the other end of the pipe; between calls the adapter may close in good order."""
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLRDHUP)
+        poll.poll()
+        end = time.monotonic() + CLOSING_S
+        while not self.in_call and time.monotonic() < end:  # a call that was read before the end may begin yet
+            time.sleep(LOOK_S)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _encoded(answer: dict[str, Any]) -> bytes:
+    try:
+        encoded = json.dumps(answer, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return json.dumps(
+            {"error": f"the adapter answered what cannot be written down: {error}", "retry": True}
+        ).encode()
+    if len(encoded) > MOST_BYTES and "value" in answer:
+        return json.dumps(
+            {"error": f"the adapter answered {len(encoded)} bytes, more than {MOST_BYTES}", "retry": True}
+        ).encode()
+    return encoded
+
+
+def _read_back(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
+    value = adapter.read_back(arguments["deadline_s"])
+    if not isinstance(value, Mapping):
+        raise LinkError(f"the adapter read back {type(value).__name__} instead of a setting")
+    return dict(value)
+
+
+def _health(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
+    health = adapter.health(arguments["deadline_s"])
+    if not isinstance(health, Health):
+        raise LinkError(f"the adapter answered {type(health).__name__} instead of its health")
+    return {"ok": health.ok, "text": health.text, "interlocks": dict(health.interlocks)}
+
+
+def _run_trial(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
+    outcome = adapter.run_trial(arguments["tag"], arguments["deadline_s"])
+    if not isinstance(outcome, Outcome):
+        raise LinkError(f"the adapter answered {type(outcome).__name__} instead of an outcome")
+    return {
+        "valid": outcome.valid,
+        "reason": outcome.reason,
+        "measurements": dict(outcome.measurements),
+        "photo": outcome.photo,
+    }
+
+
+_CALLS: dict[str, Callable[[Adapter[Any], Mapping[str, Any]], Any]] = {
+    "open": lambda adapter, given: adapter.open(given["deadline_s"]),
+    "apply": lambda adapter, given: adapter.apply(given["setting"], given["deadline_s"]),
+    "go_to": lambda adapter, given: adapter.go_to(given["setting"], given["deadline_s"]),
+    "read_back": _read_back,
+    "health": _health,
+    "run_trial": _run_trial,
+    "close": lambda adapter, given: adapter.close(),
+}

@@ -1,0 +1,89 @@
+"""What only a simulation knows: the true cost of a setting, and how far it is from the known optimum."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.campaign.terms import Terms
+from tuner.config.parameters import Choice, Parameter
+from tuner.core.space.parameters import SpaceError
+from tuner.core.space.space import Space
+from tuner.problems import Problem, UnknownProblemError, get_problem
+
+SIMULATED = "simulated"
+OUT_OF_REACH = (
+    "The known optimum is the machine's: this campaign's limits, steps, choices or constraints do not let it be set."
+)
+Setting = Mapping[str, float | int | str]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The problem behind a simulated machine, for settings of a campaign's parameters."""
+
+    problem: Problem
+    parameters: Sequence[Parameter]
+
+    @classmethod
+    def of(cls, terms: Terms) -> "Truth | None":
+        """The truth behind a campaign; None if its machine is a real one, or a problem of another version."""
+        if terms.adapter.name != SIMULATED:
+            return None
+        try:
+            return cls(get_problem(str(terms.adapter.settings.get("problem"))), terms.parameters)
+        except UnknownProblemError:
+            return None
+
+    def cost(self, setting: Setting) -> float | None:
+        """What a setting costs without noise; None where no part is made."""
+        point = np.array([[self._number(place, setting) for place in range(len(self.parameters))]])
+        return float(self.problem.evaluate(point)[0]) if self.problem.is_valid(point)[0] else None
+
+    def regret(self, setting: Setting | None) -> float:
+        """How much more a setting costs than the known optimum; infinite where no part is made."""
+        cost = None if setting is None else self.cost(setting)
+        return math.inf if cost is None else cost - self.problem.minimum
+
+    @property
+    def optimum(self) -> dict[str, float | int | str]:
+        """Where the least cost is, not counting the campaign's own limits; for a choice the nearest one."""
+        return self._optima[0]
+
+    @property
+    def _optima(self) -> list[dict[str, float | int | str]]:
+        return [
+            {p.name: self._value(minimiser[place], place, p) for place, p in enumerate(self.parameters)}
+            for minimiser in self.problem.minimisers
+        ]
+
+    def reachable(self, space: Space) -> bool:
+        """Whether the campaign's limits, steps, choices and constraints let a known optimum be set."""
+        return any(self._can_be_set(optimum, space) for optimum in self._optima)
+
+    def _can_be_set(self, optimum: Setting, space: Space) -> bool:
+        try:
+            space.checked(optimum)
+        except SpaceError:
+            return False
+        # of a choice it was the nearest one
+        point = np.array([[self._number(place, optimum) for place in range(len(self.parameters))]])
+        return math.isclose(float(self.problem.evaluate(point)[0]), self.problem.minimum, rel_tol=1e-6, abs_tol=1e-6)
+
+    def _value(self, number: float, place: int, parameter: Parameter) -> float | int | str:
+        number = float(number)
+        if not isinstance(parameter, Choice):
+            return number
+        low, high = map(float, self.problem.bounds[place])
+        nearest: str = parameter.choices[round((number - low) / (high - low) * (len(parameter.choices) - 1))]
+        return nearest
+
+    def _number(self, place: int, setting: Setting) -> float:
+        """The problem's variable; a choice stands for evenly spaced values of it, as in the simulated machine."""
+        parameter = self.parameters[place]
+        value = setting[parameter.name]
+        if not isinstance(parameter, Choice):
+            return float(value)
+        low, high = self.problem.bounds[place]
+        return float(low + parameter.choices.index(str(value)) / (len(parameter.choices) - 1) * (high - low))
