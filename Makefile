@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,opcua,modbus,mqtt,serial,report,parquet,web,dask
-SOURCES := pyproject.toml $(wildcard tuner/core/*.c)
+SOURCES := pyproject.toml $(wildcard tuner/core/posterior/*.c)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # one BLAS thread: two are slower on a busy machine, and replay is bit for bit only with one
 export OPENBLAS_NUM_THREADS := 1
@@ -54,7 +54,7 @@ test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch, Optu
 	$(BIN)/pytest -m peers
 
 clean:  ## remove what make created
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* tuner/core/*.so
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* tuner/core/posterior/*.so
 
 # where `make install-service` puts things; DESTDIR is for packagers and tests
 PREFIX ?= /opt/tuner

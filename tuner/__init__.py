@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tuner.errors import TunerError
 
 if TYPE_CHECKING:
-    from tuner.core.posterior.observations import Observations
     from tuner.core.optimizer.optimizer import Optimizer, Proposal
-    from tuner.core.space.parameters import Choice, Continuous, Integer, SpaceError, Stepped
     from tuner.core.optimizer.questions import Question
-    from tuner.core.posterior.skewgp import SkewGP
-    from tuner.core.space.space import Space
     from tuner.core.optimizer.strategy import Strategy
+    from tuner.core.posterior.observations import Observations
+    from tuner.core.posterior.skewgp import SkewGP
+    from tuner.core.space.parameters import Choice, Continuous, Integer, SpaceError, Stepped
+    from tuner.core.space.space import Space
 
     __version__: str
 
@@ -39,18 +39,18 @@ __all__ = [
 
 # loaded when first asked for, so that `tuner --help` does not wait for scipy
 _HOMES = {
-    "Choice": "parameters",
-    "Continuous": "parameters",
-    "Integer": "parameters",
-    "Observations": "observations",
-    "Optimizer": "optimizer",
-    "Proposal": "optimizer",
-    "Question": "questions",
-    "SkewGP": "skewgp",
-    "Space": "space",
-    "SpaceError": "parameters",
-    "Stepped": "parameters",
-    "Strategy": "strategy",
+    "Choice": "space.parameters",
+    "Continuous": "space.parameters",
+    "Integer": "space.parameters",
+    "Observations": "posterior.observations",
+    "Optimizer": "optimizer.optimizer",
+    "Proposal": "optimizer.optimizer",
+    "Question": "optimizer.questions",
+    "SkewGP": "posterior.skewgp",
+    "Space": "space.space",
+    "SpaceError": "space.parameters",
+    "Stepped": "space.parameters",
+    "Strategy": "optimizer.strategy",
 }
 
 

@@ -40,7 +40,7 @@ def address(running):
     port = free_port()
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "tuner.console", "console", "--serve", "--port", str(port)),
+            *(sys.executable, "-m", "tuner", "console", "--serve", "--port", str(port)),
             *("--state", str(running.state), "--operator", "wanda", "--language", "en"),
         ],
         stdout=subprocess.PIPE,
@@ -129,7 +129,7 @@ def proc(pid, name):
 def server(running):
     """A server of one's own, with its process."""
     port = free_port()
-    words = ("-m", "tuner.console", "console", "--serve", "--port", str(port), "--state", str(running.state))
+    words = ("-m", "tuner", "console", "--serve", "--port", str(port), "--state", str(running.state))
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen([sys.executable, *words, "--language", "en"], stdout=subprocess.PIPE, env=environ)
     try:

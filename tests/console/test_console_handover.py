@@ -25,7 +25,7 @@ def running():
 
 def handover(running, *options):
     return subprocess.run(
-        [sys.executable, "-m", "tuner.console", "handover", "--state", str(running.state), *options],
+        [sys.executable, "-m", "tuner", "handover", "--state", str(running.state), *options],
         capture_output=True,
         text=True,
         timeout=PATIENT_S,

@@ -26,7 +26,7 @@ class Terminal:
 
     def __init__(self, running, *options):
         self._master, slave = pty.openpty()
-        command = [sys.executable, "-m", "tuner.console", "ask", "--state", str(running.state), *options]
+        command = [sys.executable, "-m", "tuner", "ask", "--state", str(running.state), *options]
         environ = {**os.environ, "TERM": "vt100", "LANG": "C.UTF-8"}
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environ, close_fds=True)
         os.close(slave)
@@ -146,7 +146,7 @@ def test_several_campaigns_are_asked_for(terminal):
 @pytest.mark.slow
 def test_without_a_daemon_it_ends_with_a_sentence_and_the_exit_code(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "tuner.console", "ask", "--state", str(tmp_path)],
+        [sys.executable, "-m", "tuner", "ask", "--state", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=PATIENT_S,

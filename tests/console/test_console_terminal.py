@@ -31,7 +31,7 @@ class Screen:
     def __init__(self, running, **environ):
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        command = [sys.executable, "-m", "tuner.console", "console", "--state", str(running.state)]
+        command = [sys.executable, "-m", "tuner", "console", "--state", str(running.state)]
         self.process = subprocess.Popen(
             [*command, "--operator", "vera", "--language", "en"],
             stdin=slave,

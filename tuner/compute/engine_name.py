@@ -14,7 +14,7 @@ def engine_name() -> str:
     Versions alone do not tell: numbers may change between two releases, and without a compiler.
     """
     package = Path(__file__).parent.parent
-    files = (path for name in ("core", "compute") for path in (package / name).iterdir())
+    files = (path for name in ("core", "compute") for path in (package / name).rglob("*"))
     parts = sorted(path for path in files if path.suffix in (".py", ".so"))
     digest = hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()[:12]
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy"))

@@ -14,14 +14,14 @@ __all__ = ["Fit", "Laplace", "Observations", "Prior", "SeparateSkewGP", "SkewGP"
 
 # loaded when first asked for: scipy takes a second, and the config's constraint parser needs none of it
 _HOMES = {
-    "Fit": "fitting",
-    "Prior": "fitting",
-    "fit": "fitting",
-    "fit_hyper": "fitting",
-    "Laplace": "laplace",
-    "Observations": "observations",
-    "SeparateSkewGP": "separate",
-    "SkewGP": "skewgp",
+    "Fit": "posterior.fitting",
+    "Prior": "posterior.fitting",
+    "fit": "posterior.fitting",
+    "fit_hyper": "posterior.fitting",
+    "Laplace": "posterior.laplace",
+    "Observations": "posterior.observations",
+    "SeparateSkewGP": "posterior.separate",
+    "SkewGP": "posterior.skewgp",
 }
 
 
