@@ -212,7 +212,7 @@ async def test_a_console_ends_with_its_socket_with_its_server_and_with_nonsense(
                 await until_true(lambda: not sessions(process.pid))
         async with http.ws_connect(url):
             (console,) = await until_true(lambda: sessions(process.pid))
-            await until_true(lambda: "tuner.console" in proc(console, "cmdline"))
+            await until_true(lambda: "console" in proc(console, "cmdline"))
             process.kill()
             process.wait(20)
         await until_true(lambda: not Path(f"/proc/{console}").exists())

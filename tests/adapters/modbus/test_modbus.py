@@ -18,6 +18,7 @@ def test_it_is_found_by_its_entry_point():
 
 
 def test_without_its_library_it_says_which_extra_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, "adapters.modbus")
     monkeypatch.delitem(sys.modules, "adapters.modbus.adapter")
     monkeypatch.setitem(sys.modules, "pymodbus", None)
     with pytest.raises(AdapterNotFoundError, match=r'needs pymodbus: pip install "process-tuner\[modbus\]"'):

@@ -19,6 +19,7 @@ def test_it_is_found_by_its_entry_point():
 
 
 def test_without_its_library_it_says_which_extra_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, "adapters.opcua")
     monkeypatch.delitem(sys.modules, "adapters.opcua.adapter")
     monkeypatch.delitem(sys.modules, "adapters.opcua.link")
     monkeypatch.setitem(sys.modules, "asyncua", None)
