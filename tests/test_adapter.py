@@ -3,8 +3,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from tuner.config import plugins
 from tuner.adapter import API_VERSION, Adapter, Outcome
+from tuner.config import plugins
 from tuner.config.plugins import AdapterNotFoundError, adapter_names, load_adapter
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tuner.errors import TunerError
 
 if TYPE_CHECKING:
-    from tuner.core.posterior.observations import Observations
     from tuner.core.optimizer.optimizer import Optimizer, Proposal
-    from tuner.core.space.parameters import Choice, Continuous, Integer, SpaceError, Stepped
     from tuner.core.optimizer.questions import Question
-    from tuner.core.posterior.skewgp import SkewGP
-    from tuner.core.space.space import Space
     from tuner.core.optimizer.strategy import Strategy
+    from tuner.core.posterior.observations import Observations
+    from tuner.core.posterior.skewgp import SkewGP
+    from tuner.core.space.parameters import Choice, Continuous, Integer, SpaceError, Stepped
+    from tuner.core.space.space import Space
 
     __version__: str
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.errors import TunerError
 from tuner.basics.text import listed, nearest, shown
+from tuner.errors import TunerError
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,15 @@ from typing import IO, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adapters.command.guard import Guard
-from adapters.shared.values import (LONGEST_MESSAGE, Deadline, check_setting, object_from_json, outcome_from_json, quoted, value_from_json)
+from adapters.shared.values import (
+    LONGEST_MESSAGE,
+    Deadline,
+    check_setting,
+    object_from_json,
+    outcome_from_json,
+    quoted,
+    value_from_json,
+)
 from tuner.adapter import (
     Adapter,
     AdapterError,

@@ -12,7 +12,7 @@ from adapters.line.caller import Caller
 from adapters.line.keys import public_key, secret_key
 from adapters.line.link import Curve, Link, Plan
 from adapters.line.listener import Listener
-from adapters.line.protocol import (FinalReport, HealthReport, Job, NonValid, Present, Refused, Valid, new_job, trial_job)
+from adapters.line.protocol import FinalReport, HealthReport, Job, NonValid, Present, Refused, Valid, new_job, trial_job
 from adapters.shared.values import Deadline, check_setting, value_from_json
 from tuner.adapter import (
     Adapter,

@@ -7,7 +7,15 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from adapters.line.link import Link
-from adapters.line.protocol import (NonsenseError, Reply, message_from, on_one_line, only_frame, report_from, request_bytes)
+from adapters.line.protocol import (
+    NonsenseError,
+    Reply,
+    message_from,
+    on_one_line,
+    only_frame,
+    report_from,
+    request_bytes,
+)
 
 _EVENTS = (
     zmq.Event.HANDSHAKE_SUCCEEDED

@@ -6,7 +6,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from adapters.line.protocol import (ANSWERS, FinalReport, HealthReport, Job, NonValid, Report, Running, Valid, on_one_line)
+from adapters.line.protocol import (
+    ANSWERS,
+    FinalReport,
+    HealthReport,
+    Job,
+    NonValid,
+    Report,
+    Running,
+    Valid,
+    on_one_line,
+)
 from tuner.adapter import DeadlineError, LinkError
 
 _KEPT_OUTCOMES = 1000

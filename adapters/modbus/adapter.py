@@ -6,8 +6,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from adapters.modbus.register_map import FORMATS, ModbusSettings, Register, Table, TextRegisters, complaints_on
 from adapters.shared.handshake import HandshakeAdapter
-from adapters.modbus.register_map import (FORMATS, ModbusSettings, Register, Table, TextRegisters, complaints_on)
 from adapters.shared.signals import Place, Raw
 from tuner.adapter import AdapterSettings, LinkError, ParameterInfo, RefusedError
 from tuner.basics.address import file_address, host_address

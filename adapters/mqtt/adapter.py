@@ -8,7 +8,18 @@ from typing import ClassVar, TypeVar
 
 from adapters.mqtt.link import MqttLink, Received
 from adapters.mqtt.topics import MqttSettings, ResultWords, one_by_one, topic_complaints
-from adapters.shared.values import (NO_REASON, AlarmError, Deadline, check_setting, deviations, object_from_json, outcome_from_json, quoted, value_from_json, value_from_text)
+from adapters.shared.values import (
+    NO_REASON,
+    AlarmError,
+    Deadline,
+    check_setting,
+    deviations,
+    object_from_json,
+    outcome_from_json,
+    quoted,
+    value_from_json,
+    value_from_text,
+)
 from tuner.adapter import (
     Adapter,
     AdapterSettings,

@@ -5,9 +5,9 @@ import struct
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from adapters.shared.handshake import HandshakeAdapter
 from adapters.opcua.link import LINK_FAILURES, Link
 from adapters.opcua.node_map import NODE_ID, Node, OpcuaSettings, Start, complaints_on
+from adapters.shared.handshake import HandshakeAdapter
 from adapters.shared.signals import Place, Raw
 from tuner.adapter import AdapterError, AdapterSettings, LinkError, ParameterInfo, RefusedError
 from tuner.basics.address import endpoint_address

@@ -7,7 +7,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from adapters.shared.signals import (Code, Command, Done, HandshakeSettings, Measurement, Parameter, Place, Signal, State, Trial, map_complaints)
+from adapters.shared.signals import (
+    Code,
+    Command,
+    Done,
+    HandshakeSettings,
+    Measurement,
+    Parameter,
+    Place,
+    Signal,
+    State,
+    Trial,
+    map_complaints,
+)
 from tuner.adapter import AdapterSettings, ParameterInfo
 from tuner.basics.text import shown
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from adapters.serial.port import LinePort
-from adapters.serial.text import (SerialSettings, read_values, setting_lines, template_complaints, trial_outcome)
+from adapters.serial.text import SerialSettings, read_values, setting_lines, template_complaints, trial_outcome
 from adapters.shared.values import AlarmError, Deadline, check_setting, quoted
 from tuner.adapter import (
     Adapter,

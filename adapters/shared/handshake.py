@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from adapters.shared.signals import (Code, Command, HandshakeSettings, Measurement, Parameter, Place, Raw, Signal)
+from adapters.shared.signals import Code, Command, HandshakeSettings, Measurement, Parameter, Place, Raw, Signal
 from adapters.shared.values import check_setting
 from tuner.adapter import (
     Adapter,

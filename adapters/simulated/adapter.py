@@ -25,8 +25,8 @@ from tuner.adapter import (
     Value,
 )
 from tuner.basics.address import file_address
-from tuner.problems import UnknownProblemError, get_problem
 from tuner.basics.text import counted
+from tuner.problems import UnknownProblemError, get_problem
 
 CRASH_EXIT_CODE = 70
 _HANG_S = 3600.0  # on top of the deadline: whoever waits has to end the process

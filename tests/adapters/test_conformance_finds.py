@@ -77,7 +77,9 @@ def test_samples_are_within_the_bounds_on_the_grid_and_differ():
 
 
 def test_only_who_asks_for_the_suite_needs_pytest():
-    program = "import sys, tuner, tuner.adapter, tuner.config.plugins, tuner.cli.adapters; print('pytest' in sys.modules)"
+    program = (
+        "import sys, tuner, tuner.adapter, tuner.config.plugins, tuner.cli.adapters; print('pytest' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENT_S, check=True
     )

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from adapters.simulated.adapter import CRASH_EXIT_CODE, SimulatedSettings
 from adapters.simulated import SimulatedAdapter
+from adapters.simulated.adapter import CRASH_EXIT_CODE, SimulatedSettings
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, Outcome, ParameterInfo, RefusedError
 from tuner.config.plugins import load_adapter

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from tests.patience import PATIENT_S
-from tuner.machine import check as adapters_check
-from tuner.cli import adapters as adapters_cli
-from tuner.config import plugins
 from tuner.adapter import Adapter, AdapterSettings, Health, LinkError, RefusedError
+from tuner.cli import adapters as adapters_cli
 from tuner.cli.main import cli
+from tuner.config import plugins
 from tuner.config.plugins import GROUP
+from tuner.machine import check as adapters_check
 from tuner.testing import AdapterConformance
 
 ROOT = Path(__file__).parents[2]

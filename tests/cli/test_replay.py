@@ -3,12 +3,12 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from tuner.lab.bench import machines
-from tuner.lab.bench.history import history
 from tuner.cli.main import cli
 from tuner.compute import engine_name as engine
 from tuner.compute.engine_name import engine_name
 from tuner.journal.store import FILE_NAME, Store
+from tuner.lab.bench import machines
+from tuner.lab.bench.history import history
 
 
 def replay(directory, *options):

@@ -13,8 +13,8 @@ from tests.core.optimizing import MIXED, tell
 from tests.patience import PATIENT_S
 from tuner import Optimizer
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied
-from tuner.compute.worker_pool import Pool
 from tuner.compute.tasks import TASKS
+from tuner.compute.worker_pool import Pool
 from tuner.core.optimizer.strategy import Strategy
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

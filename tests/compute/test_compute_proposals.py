@@ -12,9 +12,9 @@ from tests.compute.computing import payload, told, until
 from tuner.compute import proposals
 from tuner.compute.backend import ComputeError, WorkerDied
 from tuner.compute.dask import DaskBackend
-from tuner.compute.worker_pool import Pool
 from tuner.compute.proposals import proposal
 from tuner.compute.tasks import TASKS
+from tuner.compute.worker_pool import Pool
 
 SOON_S = 60.0
 

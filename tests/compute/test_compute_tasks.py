@@ -8,8 +8,8 @@ from tests.core.optimizing import MIXED
 from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
 from tuner.compute import tasks
 from tuner.compute.backend import ComputeError, canonical, job_key
-from tuner.core.space.parameters import SpaceError
 from tuner.core.optimizer.strategy import Strategy
+from tuner.core.space.parameters import SpaceError
 
 STRATEGY = Strategy(draws=60, uniform=100, near=(30, 10))
 

@@ -13,9 +13,9 @@ from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
 from tuner.daemon import known_campaigns as known
-from tuner.daemon.journal_thread import Archive, kept_state, load_index, load_state, save_index
-from tuner.daemon.engine import Engine, RequestKey
 from tuner.daemon.calendar import BACKUPS_KEPT, Calendar
+from tuner.daemon.engine import Engine, RequestKey
+from tuner.daemon.journal_thread import Archive, kept_state, load_index, load_state, save_index
 from tuner.journal import NewRow
 from tuner.journal.store import Store
 

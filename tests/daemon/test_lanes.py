@@ -2,7 +2,6 @@
 
 import pytest
 
-from tuner.daemon.urgent_queue import BATCH, BESIDE, Ahead
 from tuner.daemon.lanes import (
     ALWAYS_OPEN,
     CONNECTION_OPEN,
@@ -14,6 +13,7 @@ from tuner.daemon.lanes import (
     Bucket,
     Lanes,
 )
+from tuner.daemon.urgent_queue import BATCH, BESIDE, Ahead
 
 
 def fill(lanes, key, clients, each, now_s=0.0):

@@ -13,11 +13,11 @@ from tuner.campaign import commands as c
 from tuner.campaign.effects import wanted
 from tuner.campaign.events import ModelMemory
 from tuner.campaign.state import Mode
-from tuner.gate import gate
 from tuner.daemon import runner as work
-from tuner.machine.process import Machine
-from tuner.gate.whereabouts import Whereabouts
 from tuner.daemon.runner import Surroundings, Work
+from tuner.gate import gate
+from tuner.gate.whereabouts import Whereabouts
+from tuner.machine.process import Machine
 
 PATIENT_S = 60.0
 PARAMETERS = [

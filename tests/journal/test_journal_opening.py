@@ -10,7 +10,8 @@ import pytest
 
 from tests.journal.making import event, events, tampering
 from tests.patience import PATIENT_S
-from tuner.journal import DamagedError, HeldError, JournalError, Store, tables as schema, store
+from tuner.journal import DamagedError, HeldError, JournalError, Store, store
+from tuner.journal import tables as schema
 from tuner.journal.lock import Lock, Mark, read_mark
 
 ROOT = Path(__file__).parents[2]

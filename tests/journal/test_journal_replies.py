@@ -4,7 +4,8 @@ import pytest
 
 from tests.journal.making import AT, answer, event, tampering
 from tests.journals.make import expected, restore
-from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store, tables as schema
+from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store
+from tuner.journal import tables as schema
 from tuner.journal.chain import chained
 
 DAY_S = 86_400.0

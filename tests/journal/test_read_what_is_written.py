@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
 from tests.journal.models import WHOLE, found, instances, values
+from tuner.basics.times import text_of
 from tuner.campaign import events as e
 from tuner.campaign.commands import Command, Order
 from tuner.campaign.evolve import Recorded, parsed
@@ -18,7 +19,6 @@ from tuner.daemon.journal_thread import STATE
 from tuner.daemon.views import event_message
 from tuner.journal.chain import canonical
 from tuner.report.story import recorded
-from tuner.basics.times import text_of
 from tuner.wire import exchange
 from tuner.wire.messages import EventMessage, Message, Reply
 from tuner.wire.ops import OPS

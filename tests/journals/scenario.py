@@ -15,8 +15,8 @@ from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.tasks import propose
-from tuner.daemon.journal_thread import Archive
 from tuner.daemon.engine import Engine, RequestKey, Result
+from tuner.daemon.journal_thread import Archive
 
 INES = Actor("ines", "engineer")
 ANNA = Actor("anna", "operator", "desk")

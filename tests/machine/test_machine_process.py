@@ -14,9 +14,9 @@ from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, Health, LinkError, Outcome, RefusedError
 from tuner.campaign.terms import AdapterTerms
 from tuner.config.campaign import AdapterDeadlines
+from tuner.daemon.service import PRELOADED
 from tuner.machine import process as under_test
 from tuner.machine.process import LONGEST_BACK_OFF_S, Machine
-from tuner.daemon.service import PRELOADED
 
 PLACE = "tests.daemon.scripted"
 GOOD = {"x": 5.0, "n": 2}

@@ -3,11 +3,11 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.lab.simulate.making import MIXED, quiet, tuner
-from tuner.lab.local_daemon import LocalDaemon
-from tuner.report.story import story_of_daemon, story_of_journal
 from tuner.lab.judges.by_name import make_judge
+from tuner.lab.local_daemon import LocalDaemon
 from tuner.lab.simulate.prepare import as_toml, chosen_campaign, scripted
 from tuner.lab.simulate.wired import Wired
+from tuner.report.story import story_of_daemon, story_of_journal
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
 

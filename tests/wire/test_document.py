@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tuner.daemon import lanes, model_questions as questions
+from tuner.daemon import lanes
+from tuner.daemon import model_questions as questions
 from tuner.wire import endpoint
 from tuner.wire.messages import LARGEST_BYTES, EventMessage, Reply, Request
 from tuner.wire.ops import OPS

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from tuner.basics.names import VIA, same_name
+from tuner.basics.text import counted
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
 from tuner.campaign.moves import illegal, of_people
 from tuner.campaign.questions import due, sides
 from tuner.campaign.state import MOVED_STAGES, Judgment, Mode, Stage, State, Trial
 from tuner.campaign.windows import may_ask_at
-from tuner.basics.names import VIA, same_name
-from tuner.basics.text import counted
 
 START_REASON = "The known-good setting: what every other part is compared with first."
 ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})

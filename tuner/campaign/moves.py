@@ -1,9 +1,9 @@
 """The tables of what may be commanded in which mode, and of the moves between modes; what is not in them is refused."""
 
+from tuner.basics.text import listed
 from tuner.campaign import commands as c
 from tuner.campaign.commands import Abort, GoHome, Hold, Order, Resume, Start, Stop
 from tuner.campaign.state import Mode
-from tuner.basics.text import listed
 
 MOVES: dict[tuple[Mode, type[Order]], Mode] = {
     (Mode.IDLE, Start): Mode.EXECUTE,

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from tuner.errors import TunerError
-from tuner.config.plugins import GROUP, adapter_names, load_adapter
 from tuner.basics.text import listed, nearest, shown
+from tuner.config.plugins import GROUP, adapter_names, load_adapter
+from tuner.errors import TunerError
 
 _WIDTH = 120
 
@@ -106,8 +106,8 @@ def check(name: str, file: Path, campaign: str | None, deadline_s: float) -> Non
 
     Exit code 0: all of them can take a setting. 75: one cannot now, or does not answer. 1: one answers nonsense.
     """
-    from tuner.machine.check import check_campaigns
     from tuner.config import load_config
+    from tuner.machine.check import check_campaigns
 
     campaigns = load_config(file).campaigns
     known = [c.name for c in campaigns]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tuner.cli.bench_daemon import latency, load, start
 from tuner.basics.threads import one_blas_thread
+from tuner.cli.bench_daemon import latency, load, start
 
 if TYPE_CHECKING:
-    from tuner.lab.bench.protocol import Run
     from tuner.core.optimizer.proposer import AcquisitionName
+    from tuner.lab.bench.protocol import Run
 
 # the optimiser's names, which would cost a second to import; a test keeps them equal
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
@@ -136,9 +136,9 @@ def table(
     if flips and noise:
         raise click.UsageError("a judge either flips answers or has noise: give --flips or --noise, not both")
     one_blas_thread()
+    from tuner.lab.bench.display import printer, progress, show_table
     from tuner.lab.bench.protocol import Options
     from tuner.lab.bench.published import PROBLEMS
-    from tuner.lab.bench.display import printer, progress, show_table
     from tuner.lab.bench.table import measure_table, table_data
 
     chosen = _chosen(problems, PROBLEMS)
@@ -172,9 +172,9 @@ def speed(rows: tuple[int, ...], duels: int, repeats: int, as_json: bool) -> Non
     if 0 < duels < LEAST_CAMPAIGN:
         raise click.BadParameter(f"a campaign has at least {LEAST_CAMPAIGN} duels", param_hint="--campaign")
     one_blas_thread()
+    from tuner.core.posterior.bouncing import compiled
     from tuner.lab.bench.display import printer, progress, show_speed
     from tuner.lab.bench.speed import DIMENSIONS, measure_all, speed_data
-    from tuner.core.posterior.bouncing import compiled
 
     with progress("data", len(rows) + (len(DIMENSIONS) if duels else 0)) as advance:
         found = measure_all(rows, duels, repeats=repeats, done=advance)
@@ -223,13 +223,13 @@ def peers(
             if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
                 raise click.UsageError(f"--{name} says how --regret is measured: give --regret too")
     one_blas_thread()
-    from tuner.lab.bench.rivals.regret import measure_regret
-    from tuner.lab.bench.rivals.speed import measure_speed
+    from tuner.lab.bench.display import printer, progress
     from tuner.lab.bench.protocol import Options
     from tuner.lab.bench.published import PROBLEMS
     from tuner.lab.bench.rivals.all_rivals import gather
-    from tuner.lab.bench.display import printer, progress
     from tuner.lab.bench.rivals.display import show_peer_regret, show_peer_speed
+    from tuner.lab.bench.rivals.regret import measure_regret
+    from tuner.lab.bench.rivals.speed import measure_speed
 
     chosen = _chosen(problems, PROBLEMS)
     field = gather(_rivals(rivals))
@@ -287,11 +287,11 @@ def paper(
     Each finished run is a line of OUT/runs.jsonl: the same command again goes on where it was stopped.
     """
     one_blas_thread()
+    from tuner.lab.bench.display import progress
     from tuner.lab.paper.figures import require_matplotlib
     from tuner.lab.paper.pages import write_pages
-    from tuner.lab.paper.tasks import FIGURES, SCALES
     from tuner.lab.paper.reproduce import run_missing
-    from tuner.lab.bench.display import progress
+    from tuner.lab.paper.tasks import FIGURES, SCALES
 
     require_matplotlib()
     chosen = tuple(sorted(set(figures))) or FIGURES

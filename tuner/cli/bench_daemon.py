@@ -20,9 +20,9 @@ def latency(trials: int, seconds: float, known: int, as_json: bool) -> None:
     """Time the wait from an answer to the next proposal on the wire, and replies while proposals are computed."""
     from rich.table import Table
 
+    from tuner.lab.bench.display import printer, progress
     from tuner.lab.bench.latency import Waits, proposal_waits, reply_waits
     from tuner.lab.bench.latency import as_json as to_json
-    from tuner.lab.bench.display import printer, progress
 
     found: list[Waits] = []
     with progress("trials", 2 * trials) as advance:

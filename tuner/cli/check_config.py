@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from tuner.basics.text import counted
 from tuner.config import Campaign, load_config
 from tuner.config.campaign import shared_machines
 from tuner.errors import ConfigError
-from tuner.basics.text import counted
 
 
 @click.command("check-config")

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tuner.machine.check import check_campaigns
+from tuner.basics.text import counted
 from tuner.campaign.evolve import HistoryError, evolve, parsed
 from tuner.campaign.state import State
 from tuner.config import Campaign, Config, load_config
 from tuner.config.daemon import Places
 from tuner.errors import ConfigError, DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.journal import FILE_NAME, Store
-from tuner.basics.text import counted
+from tuner.machine.check import check_campaigns
 from tuner.wire import calls
 from tuner.wire.client import Client
 from tuner.wire.endpoint import is_encrypted

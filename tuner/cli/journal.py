@@ -12,14 +12,14 @@ from typing import cast
 import click
 from click.core import ParameterSource
 
-from tuner.cli.doctor_checks import unreadable
-from tuner.errors import TunerError
 from tuner.basics.files import whole_file
+from tuner.basics.text import counted, nearest, shown
+from tuner.cli.doctor_checks import unreadable
+from tuner.cli.state_option import state_directory, state_option
+from tuner.errors import TunerError
 from tuner.journal import backup as backups
 from tuner.journal import export as exports
 from tuner.journal.store import FILE_NAME, Store
-from tuner.cli.state_option import state_directory, state_option
-from tuner.basics.text import counted, nearest, shown
 
 Progress = Callable[[int, int], None]
 

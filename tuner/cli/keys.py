@@ -7,8 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from tuner.errors import TunerError
 from tuner.cli.state_option import state_directory, state_option
+from tuner.errors import TunerError
 from tuner.wire.endpoint import Link
 from tuner.wire.keyfiles import SUFFIX
 from tuner.wire.keys import DIRECTORY, KeyRing

@@ -8,8 +8,8 @@ from typing import Any, cast
 import click
 from click.shell_completion import CompletionItem
 
-from tuner.errors import TunerError
 from tuner.basics.processes import leave_out_working_directory
+from tuner.errors import TunerError
 
 INTERRUPTED = 130
 

@@ -12,19 +12,19 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tuner.basics.text import counted
+from tuner.basics.threads import one_blas_thread
 from tuner.campaign.events import ProposalMade
 from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
+from tuner.cli.state_option import state_directory, state_option
 from tuner.compute.backend import Job
 from tuner.compute.engine_name import engine_name
 from tuner.compute.worker_pool import Pool
 from tuner.daemon.journal_thread import kept_state
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
-from tuner.cli.state_option import state_directory, state_option
-from tuner.basics.text import counted
-from tuner.basics.threads import one_blas_thread
 
 TASKS = {"model": "propose", "fallback": "fallback"}
 _AHEAD = 20

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from tuner.cli.connection import open_client
 from tuner.basics.files import check_writable, write_text
-from tuner.journal.store import FILE_NAME
-from tuner.cli.state_option import state_directory, state_option
 from tuner.basics.threads import one_blas_thread
+from tuner.cli.connection import open_client
+from tuner.cli.state_option import state_directory, state_option
+from tuner.journal.store import FILE_NAME
 
 
 @click.command()

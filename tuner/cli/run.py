@@ -9,15 +9,15 @@ from pathlib import Path
 
 import click
 
-from tuner.campaign.terms import Terms
-from tuner.config import Config, load_config
-from tuner.daemon.state_lock import DaemonLock
-from tuner.daemon.logs import setup as set_up_logs
-from tuner.daemon.service_manager import Notifier
-from tuner.daemon.service import Service, Setup
-from tuner.errors import ConfigError
-from tuner.cli.state_option import state_option
 from tuner.basics.threads import one_blas_thread
+from tuner.campaign.terms import Terms
+from tuner.cli.state_option import state_option
+from tuner.config import Config, load_config
+from tuner.daemon.logs import setup as set_up_logs
+from tuner.daemon.service import Service, Setup
+from tuner.daemon.service_manager import Notifier
+from tuner.daemon.state_lock import DaemonLock
+from tuner.errors import ConfigError
 
 log = logging.getLogger(__name__)
 

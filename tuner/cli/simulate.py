@@ -13,8 +13,8 @@ from tuner.basics.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from tuner.config import Campaign
-    from tuner.lab.simulate.results import RunResult
     from tuner.lab.simulate.display import Watcher
+    from tuner.lab.simulate.results import RunResult
 
 LARGEST_SEED = 2**31
 MOST_SEEDS = 100_000
@@ -95,15 +95,15 @@ def simulate(
     best of all. Exit code 1 if a goal is missed or a run did not come to its end.
     """
     one_blas_thread()
+    from tuner.basics.text import counted
     from tuner.campaign.terms import Terms
     from tuner.config.to_space import campaign_space
-    from tuner.lab.simulate.goals import Goal
     from tuner.lab.judges.by_name import make_judge
+    from tuner.lab.simulate.display import summary, watcher
+    from tuner.lab.simulate.goals import Goal
     from tuner.lab.simulate.output import check_output, write
     from tuner.lab.simulate.prepare import chosen_campaign, scripted
-    from tuner.lab.simulate.display import summary, watcher
     from tuner.report.truth import OUT_OF_REACH, Truth
-    from tuner.basics.text import counted
 
     if in_process and state is not None:
         raise click.UsageError("--state keeps journals, and a run --in-process has none")

@@ -5,8 +5,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tuner.cli.connection import connected
 from tuner.basics.text import counted
+from tuner.cli.connection import connected
 from tuner.wire.client import Client
 from tuner.wire.messages import CampaignLine, StatusBody
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tuner.compute.spaces import kind_of
 from tuner.core.linalg import FloatArray
-from tuner.core.space.parameters import Continuous, Parameter
 from tuner.core.optimizer.proposer import Knowledge
+from tuner.core.space.parameters import Continuous, Parameter
 
 POINTS = 41
 MASS = 0.9

@@ -15,10 +15,10 @@ from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json, space_json
 from tuner.core.optimizer.optimizer import FITS, Optimizer
-from tuner.core.space.parameters import Choice, Continuous
 from tuner.core.optimizer.proposer import Knowledge
-from tuner.core.space.space import Space
 from tuner.core.optimizer.strategy import Strategy
+from tuner.core.space.parameters import Choice, Continuous
+from tuner.core.space.space import Space
 
 __all__ = [
     "TASKS",

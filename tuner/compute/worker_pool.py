@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from tuner.compute.backend import Stats, WorkerDied
-from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Jobs, Work
 from tuner.compute.fork_server import START_DEADLINE_S, Nursery, Worker, WorkerLostError
+from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Jobs, Work
 
 RETRIES = 2
 BACK_OFF_S = 0.1

@@ -22,13 +22,13 @@ from pydantic import (
 
 from tuner.adapter import AdapterSettings, ParameterInfo
 from tuner.basics.address import shared
+from tuner.basics.text import shown
 from tuner.config.checks import campaign_complaints
 from tuner.config.error_sentences import explain
 from tuner.config.parameters import Parameter, parameter_info
+from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.config.section import Complaint, Label, Section, reject
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
-from tuner.config.plugins import AdapterNotFoundError, load_adapter
-from tuner.basics.text import shown
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?", re.ASCII)  # without a time zone: the campaign has one
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)

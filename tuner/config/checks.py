@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from tuner.basics.text import listed, nearest, shown
 from tuner.config.parameters import Choice, Parameter
 from tuner.config.section import Complaint
 from tuner.core.space.expression import Constraint
-from tuner.basics.text import listed, nearest, shown
 
 
 def campaign_complaints(

@@ -8,9 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tuner.config.section import Complaint, Section, reject
-from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.basics.text import shown
+from tuner.config.plugins import AdapterNotFoundError, load_adapter
+from tuner.config.section import Complaint, Section, reject
 
 _TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:]+\]|\*|[A-Za-z0-9.-]+):(\d{1,5})", re.ASCII)
 OWNERS_SUFFIX = ".own"  # of the socket that only the daemon's own user may open

@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tuner.config.section import COMPLAINT, Complaint, Path
 from tuner.basics.text import counted, listed, nearest, shown
+from tuner.config.section import COMPLAINT, Complaint, Path
 
 MOST_EXPLAINED = 500  # nobody reads more at once, and each takes a while
 _WANTED = {

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
+from tuner.basics.text import shown
 from tuner.config.campaign import AdapterChoice, Campaign, adapter_complaints
 from tuner.config.checks import campaign_complaints, repeated
 from tuner.config.daemon import Compute, Daemon
@@ -20,7 +21,6 @@ from tuner.config.section import COMPLAINT, Complaint, Path, Section, reject
 from tuner.config.size import DEEPEST, LARGEST_BYTES, too_much
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
 from tuner.errors import ConfigError
-from tuner.basics.text import shown
 
 _LARGEST_INTEGER = 2**63 - 1
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.adapter import ParameterInfo
+from tuner.basics.text import listed, nearest, shown
 from tuner.config.section import Complaint, Section, reject
 from tuner.core.space.expression import FUNCTIONS
-from tuner.basics.text import listed, nearest, shown
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _LARGEST_INTEGER = 2**53  # whole numbers up to here are exact as floating point

@@ -4,8 +4,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from tuner.adapter import API_VERSION, Adapter
-from tuner.errors import TunerError
 from tuner.basics.text import listed, nearest, shown
+from tuner.errors import TunerError
 
 GROUP = "tuner.adapters"
 

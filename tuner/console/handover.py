@@ -8,12 +8,12 @@ from statistics import median
 
 import click
 
+from tuner.basics.files import write_text
 from tuner.console import show
 from tuner.console.handover_page import Section, page
 from tuner.console.tell import cells, record
 from tuner.console.words import Words
 from tuner.errors import TunerError
-from tuner.basics.files import write_text
 from tuner.wire.client import Client
 from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView, ChampionBody, EventMessage, JudgmentView, TrialView

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from tuner.errors import TunerError
 from tuner.basics.text import listed, nearest, shown
+from tuner.errors import TunerError
 from tuner.wire.messages import ParameterView
 
 LANGUAGES = ("en", "de", "es", "zh")

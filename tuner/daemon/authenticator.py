@@ -8,8 +8,8 @@ import zmq
 import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 
-from tuner.campaign.decide import Actor, Refusal
 from tuner.basics.names import NameProblemError, person_name
+from tuner.campaign.decide import Actor, Refusal
 from tuner.wire.keys import KeyRing
 from tuner.wire.messages import Request, Role
 from tuner.wire.ops import OPS, Op

@@ -9,14 +9,14 @@ from typing import Any
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.effects import wake_at
 from tuner.campaign.state import State
-from tuner.daemon.journal_thread import Archive
 from tuner.daemon.engine import Post
+from tuner.daemon.journal_thread import Archive
 from tuner.journal.errors import JournalError
 from tuner.journal.store import Store
-from tuner.basics.times import text_of
 
 BACKUPS_KEPT = 7
 REPLIES_KEPT = timedelta(days=7)

@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
+from tuner.basics.text import listed
 from tuner.campaign import commands as c
 from tuner.campaign.state import Stage, State
 from tuner.daemon.engine import Engine
-from tuner.daemon.service_manager import Notifier
 from tuner.daemon.runner import Work
-from tuner.basics.text import listed
+from tuner.daemon.service_manager import Notifier
 
 PARK_S = 10.0  # how long the journal may take for its last words
 _EXTEND_S = 30.0

@@ -9,21 +9,21 @@ from datetime import datetime
 from typing import NoReturn
 
 from tuner.basics.address import shared
+from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor, Refusal, automatic, decide
 from tuner.campaign.effects import Effect, wanted
 from tuner.campaign.evolve import Recorded, evolve
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.terms import Terms
-from tuner.daemon.urgent_queue import Ahead
 from tuner.daemon.journal_thread import Archive, RequestKey
 from tuner.daemon.known_campaigns import KnownCampaigns
 from tuner.daemon.troubles import Troubles
+from tuner.daemon.urgent_queue import Ahead
 from tuner.errors import TryAgainError
 from tuner.journal.chain import canonical
 from tuner.journal.errors import DiskFullError, DuplicateRequestError, HeldError, JournalError
 from tuner.journal.records import NewRow, Reply
-from tuner.basics.times import text_of
 
 SYSTEM = Actor("tuner", "engineer")
 URGENT, OWN, ORDINARY = range(3)  # lines of commands

@@ -11,6 +11,8 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from tuner.adapter import AdapterError
+from tuner.basics.text import listed
+from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import parsed
@@ -18,18 +20,16 @@ from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.config import parse_config
-from tuner.daemon.journal_thread import Archive, RequestKey
+from tuner.config.plugins import load_adapter
 from tuner.daemon.engine import Engine, Result
 from tuner.daemon.intake import Asked, body_of, digest
-from tuner.machine.process import InUseError, Machine
-from tuner.gate.plan import GateRefusal, Move, plan
+from tuner.daemon.journal_thread import Archive, RequestKey
 from tuner.daemon.model_questions import Questions
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
-from tuner.config.plugins import load_adapter
-from tuner.basics.text import listed
-from tuner.basics.times import text_of
+from tuner.gate.plan import GateRefusal, Move, plan
+from tuner.machine.process import InUseError, Machine
 from tuner.wire import messages as m
 from tuner.wire.ops import OPS
 

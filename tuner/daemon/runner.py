@@ -16,10 +16,10 @@ from tuner.campaign.state import Mode, Stage, State, Trial
 from tuner.compute.backend import Backend, ComputeError
 from tuner.compute.proposals import proposal
 from tuner.daemon.engine import Post
-from tuner.gate.gate import Answer, Gate
-from tuner.machine.process import Machine
 from tuner.daemon.speculation import Speculation
+from tuner.gate.gate import Answer, Gate
 from tuner.gate.whereabouts import Whereabouts
+from tuner.machine.process import Machine
 
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 30.0

@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tuner.basics.text import counted
+from tuner.basics.times import utc_now
 from tuner.campaign import commands as c
 from tuner.campaign.decide import automatic
 from tuner.campaign.events import CampaignHeld, Event, HomeAnswered, SettingAnswered
@@ -26,22 +28,20 @@ from tuner.config import Config
 from tuner.config.campaign import shared_machines
 from tuner.config.daemon import Daemon as DaemonConfig
 from tuner.config.daemon import Places, owners, places
-from tuner.daemon.operations import Answers, Facts
-from tuner.daemon.sockets import Sockets
-from tuner.daemon.journal_thread import Archive
 from tuner.daemon.authenticator import Doorman
+from tuner.daemon.calendar import Calendar
 from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Engine
-from tuner.machine.process import Machine
-from tuner.daemon.service_manager import Notifier, watchdog_s
-from tuner.daemon.calendar import Calendar
-from tuner.daemon.troubles import Troubles
+from tuner.daemon.journal_thread import Archive
+from tuner.daemon.operations import Answers, Facts
 from tuner.daemon.runner import Surroundings, Work
+from tuner.daemon.service_manager import Notifier, watchdog_s
+from tuner.daemon.sockets import Sockets
+from tuner.daemon.troubles import Troubles
 from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
-from tuner.basics.text import counted
-from tuner.basics.times import utc_now
+from tuner.machine.process import Machine
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 

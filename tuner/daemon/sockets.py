@@ -15,6 +15,7 @@ import zmq
 import zmq.asyncio
 from pydantic import BaseModel
 
+from tuner.basics.times import text_of
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
@@ -25,7 +26,6 @@ from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
-from tuner.basics.times import text_of
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
 

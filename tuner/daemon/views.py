@@ -4,6 +4,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any
 
+from tuner.basics.times import text_of
 from tuner.campaign.decide import budget_end
 from tuner.campaign.effects import wake_at
 from tuner.campaign.evolve import Recorded
@@ -11,7 +12,6 @@ from tuner.campaign.questions import due
 from tuner.campaign.state import Judgment, Mode, Stage, State, Trial
 from tuner.campaign.windows import left_this_hour
 from tuner.config.parameters import parameter_info
-from tuner.basics.times import text_of
 from tuner.wire import messages as m
 
 _RECENT = 20

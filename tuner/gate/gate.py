@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from tuner.adapter import AdapterError, Health, Value
+from tuner.basics.text import listed
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
 from tuner.gate.plan import GateRefusal, Move, checked, differences, read_back_problem, too_wide, way
 from tuner.gate.whereabouts import Whereabouts
-from tuner.basics.text import listed
 
 LOOK_AGAIN_S = (0.05, 0.1, 0.2)  # between the looks at a machine that does not say what it should
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from tuner.adapter import Value
+from tuner.basics.text import listed, shown
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Choice, Continuous, Integer, Parameter, Stepped
 from tuner.core.space.expression import Constraint, parse_constraint
 from tuner.errors import TunerError
-from tuner.basics.text import listed, shown
 
 RAMP_S = 1.0  # a rate-limited parameter moves this often at least
 MOST_MOVES = 5000

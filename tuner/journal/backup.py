@@ -9,7 +9,8 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from tuner.journal import tables as schema, verify
+from tuner.journal import tables as schema
+from tuner.journal import verify
 from tuner.journal.chain import GENESIS
 from tuner.journal.connection import connect_reading
 from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, explain, explain_os

@@ -21,8 +21,10 @@ from typing import Self
 
 from sqlite_utils import Database
 
+from tuner.basics.text import counted
 from tuner.journal import backup as backups
-from tuner.journal import replies, tables as schema, verify
+from tuner.journal import replies, verify
+from tuner.journal import tables as schema
 from tuner.journal.chain import GENESIS, digest, extend
 from tuner.journal.connection import connect_reading, connect_writing
 from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, LostError, explain, explain_os
@@ -30,7 +32,6 @@ from tuner.journal.files import make_directory, make_durable
 from tuner.journal.lock import Lock, Mark, read_mark
 from tuner.journal.presence import Presence
 from tuner.journal.records import BackupInfo, CampaignRow, NewRow, Reply, Row, Snapshot, Verdict
-from tuner.basics.text import counted
 
 FILE_NAME = "journal.sqlite"
 _COLUMNS = "seq, campaign, at, type, body, actor, hash"

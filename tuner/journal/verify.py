@@ -19,13 +19,14 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from tuner.journal import replies, tables as schema
+from tuner.basics.text import shown
+from tuner.journal import replies
+from tuner.journal import tables as schema
 from tuner.journal.chain import GENESIS, link
 from tuner.journal.errors import SQLITE_ERRORS, DamagedError
 from tuner.journal.lock import Mark
 from tuner.journal.records import Verdict
 from tuner.journal.tables import TRIGGERS
-from tuner.basics.text import shown
 
 CAMPAIGNS_OF_THE_JOURNAL = "SELECT campaign, min(seq), max(seq), count(*) FROM journal NOT INDEXED GROUP BY campaign"
 _EVENTS_BETWEEN_REPORTS = 10_000

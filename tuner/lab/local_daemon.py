@@ -53,7 +53,16 @@ class LocalDaemon:
             TunerError: It ended, with what it said.
         """
         self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command = [sys.executable, "-P", "-m", "tuner.cli.attended", "run", str(self.config), "--state", str(self.state)]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "tuner.cli.attended",
+            "run",
+            str(self.config),
+            "--state",
+            str(self.state),
+        ]
         with self.log.open("ab") as log:
             # a group of its own: Ctrl-C is for us, and we stop the daemon in good order; if we are killed, the end of
             # its stdin stops it

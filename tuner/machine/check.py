@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tuner.adapter import Adapter, AdapterError, DeadlineError, Health, ParameterInfo, Value
+from tuner.basics.text import shown
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
-from tuner.errors import TryAgainError, TunerError
 from tuner.config.plugins import load_adapter
-from tuner.basics.text import shown
+from tuner.errors import TryAgainError, TunerError
 
 T = TypeVar("T")
 Say = Callable[[str], object]

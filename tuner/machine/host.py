@@ -15,10 +15,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from tuner.adapter import Adapter, AdapterError, Health, LinkError, Outcome, ParameterInfo
-from tuner.errors import TunerError
-from tuner.config.plugins import load_adapter
 from tuner.basics.processes import end_with_parent, restore_environment
 from tuner.basics.threads import one_blas_thread
+from tuner.config.plugins import load_adapter
+from tuner.errors import TunerError
 
 MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
 

@@ -18,8 +18,8 @@ from tuner.compute.slices import MASS, slices
 from tuner.compute.spaces import space_from_json
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.space.parameters import Choice, Parameter
 from tuner.core.optimizer.proposer import Knowledge
+from tuner.core.space.parameters import Choice, Parameter
 from tuner.core.space.space import Space
 
 GRID = 61

@@ -6,6 +6,7 @@ from html import escape
 
 import numpy as np
 
+from tuner.basics.text import counted
 from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import Judgment, Stage, State, Trial
 from tuner.compute.spaces import space_from_json
@@ -13,7 +14,6 @@ from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
 from tuner.report.truth import OUT_OF_REACH, Setting, Truth
-from tuner.basics.text import counted
 
 NO_FIGURES = "There are no figures in this report: they need matplotlib, which is not installed."
 STYLE = """

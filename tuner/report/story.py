@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from tuner.basics.text import listed, nearest, shown
 from tuner.campaign.events import EVENT, ModelMemory
 from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import Stage, State
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
-from tuner.basics.text import listed, nearest, shown
 from tuner.wire.client import Client
 from tuner.wire.messages import EventMessage
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 import zmq
 from pydantic import TypeAdapter, ValidationError
 
+from tuner.basics.text import shown
 from tuner.config.daemon import Daemon, Endpoint, owners, places
 from tuner.errors import TunerError
-from tuner.basics.text import shown
 from tuner.wire.keyfiles import ClientKey
 
 HEARTBEAT_S = 2.0  # between two signs of life of an open connection

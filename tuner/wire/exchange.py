@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from zmq.constants import Event
 
-from tuner.errors import DeniedError
 from tuner.basics.text import listed, nearest, shown
+from tuner.errors import DeniedError
 from tuner.wire.endpoint import Link, is_encrypted
 from tuner.wire.errors import InvalidRequestError, NoReplyError, ProtocolError, error_of
 from tuner.wire.messages import LARGEST_BYTES, VERSION, Reply, Request

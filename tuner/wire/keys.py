@@ -9,10 +9,10 @@ from typing import Self
 import zmq
 from pydantic import SecretStr
 
-from tuner.errors import TunerError
 from tuner.basics.names import RESERVED
 from tuner.basics.text import shown
 from tuner.basics.times import utc_now
+from tuner.errors import TunerError
 from tuner.wire.keyfiles import (
     ClientKey,
     KeyFileError,

@@ -6,11 +6,22 @@ from scipy.stats import norm
 
 from tests.core.reference import champion_duels
 from tuner.core import Observations, SkewGP
-from tuner.core.optimizer.acquisition import (Apart, Logarithm, LogImprovement, LogValidity, MeanValue, Scaled, Sum, Threshold, log_improvement, screened)
+from tuner.core.optimizer.acquisition import (
+    Apart,
+    Logarithm,
+    LogImprovement,
+    LogValidity,
+    MeanValue,
+    Scaled,
+    Sum,
+    Threshold,
+    log_improvement,
+    screened,
+)
 from tuner.core.optimizer.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound, _bumps
+from tuner.core.optimizer.surface import believed_surface, drawn_surface, ep_surface, mean_surface
 from tuner.core.posterior.ep import expectation_propagation
 from tuner.core.posterior.rows import row_covariance
-from tuner.core.optimizer.surface import believed_surface, drawn_surface, ep_surface, mean_surface
 
 
 @pytest.fixture(scope="module", params=[10.0, 1e6], ids=["noisy", "careful"])

@@ -7,13 +7,13 @@ import pytest
 
 from tests.core.optimizing import LIGHT
 from tests.core.reference import champion_duels
+from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.optimizer.proposer import Fits, _refit_preferences
+from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.fitting import fit_hyper
 from tuner.core.posterior.observations import Observations
-from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.space.parameters import Continuous
-from tuner.core.optimizer.proposer import Fits, _refit_preferences
 from tuner.core.space.space import Space
-from tuner.core.optimizer.strategy import Strategy
 
 PLANE = Space([Continuous("x", 0.0, 1.0), Continuous("y", 0.0, 1.0)])
 

@@ -13,7 +13,15 @@ from scipy.special import log_ndtr
 from scipy.stats import multivariate_normal, norm
 
 from tuner.core.posterior import tilting
-from tuner.core.posterior.orthant import (block_bound, greedy_cholesky, interval_mean, log_box_conditioning, log_interval, pair_moments, random_blocks)
+from tuner.core.posterior.orthant import (
+    block_bound,
+    greedy_cholesky,
+    interval_mean,
+    log_box_conditioning,
+    log_interval,
+    pair_moments,
+    random_blocks,
+)
 
 INF = np.inf
 

@@ -8,10 +8,10 @@ from scipy.stats import norm
 
 from tests.core.reference import champion_duels, importance
 from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
+from tuner.core.optimizer.surface import mean_surface
 from tuner.core.posterior import bouncing
 from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.observations import DUEL, LABEL, TIE
-from tuner.core.optimizer.surface import mean_surface
 from tuner.core.posterior.tilting import sample_box_tilting
 
 CASES = {

@@ -1,7 +1,7 @@
 """Finished runs and plans that tests make up."""
 
-from tuner.lab.paper.tasks import PENALISED, Scale, Task
 from tuner.lab.paper.runs import Record
+from tuner.lab.paper.tasks import PENALISED, Scale, Task
 
 TINY = Scale("quick", 1, ("forrester",), {4: 1, 5: 1, 7: 1}, draws=100, grid=8)
 

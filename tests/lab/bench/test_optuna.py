@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tuner.cli.main import cli
+from tuner.lab.bench.protocol import Options
 from tuner.lab.bench.rivals.optuna import OptunaProposer, require_optuna
 from tuner.lab.bench.rivals.regret import run_peer
-from tuner.lab.bench.protocol import Options
-from tuner.cli.main import cli
 
 # torch takes long to import on a busy machine
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]

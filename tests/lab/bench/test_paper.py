@@ -9,16 +9,29 @@ import numpy as np
 import pytest
 
 from tests.lab.bench.paper_records import TINY, made_up
-from tuner.lab.paper import execute as executing
-from tuner.lab.paper.execute import execute
-from tuner.lab.paper.tasks import (AUTO, FIGURES, FULL, FUNCTIONS, MIXED, PENALISED, QUICK, RIVALS, START, Task, problem_of, tasks_of)
-from tuner.lab.paper.reproduce import finished, run_missing
-from tuner.lab.paper.rivals import PaperOptimizer
-from tuner.lab.paper.runs import Record, run_task
-from tuner.lab.paper.run_file import RunStore
-from tuner.lab.bench.display import progress
 from tuner.core.posterior.ep import NotConvergedError
 from tuner.errors import TryAgainError, TunerError, UnreachableError
+from tuner.lab.bench.display import progress
+from tuner.lab.paper import execute as executing
+from tuner.lab.paper.execute import execute
+from tuner.lab.paper.reproduce import finished, run_missing
+from tuner.lab.paper.rivals import PaperOptimizer
+from tuner.lab.paper.run_file import RunStore
+from tuner.lab.paper.runs import Record, run_task
+from tuner.lab.paper.tasks import (
+    AUTO,
+    FIGURES,
+    FULL,
+    FUNCTIONS,
+    MIXED,
+    PENALISED,
+    QUICK,
+    RIVALS,
+    START,
+    Task,
+    problem_of,
+    tasks_of,
+)
 from tuner.problems import get_problem
 
 SOME = [

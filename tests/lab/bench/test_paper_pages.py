@@ -6,15 +6,15 @@ import pytest
 from click.testing import CliRunner
 
 from tests.lab.bench.paper_records import TINY, made_up
+from tuner.cli.main import cli
 from tuner.lab.paper import claims as judge
 from tuner.lab.paper import tasks as plan
 from tuner.lab.paper.document import Code, Heading, Picture, Table, Text, to_html, to_markdown
 from tuner.lab.paper.pages import write_pages
-from tuner.lab.paper.tasks import FIGURES, tasks_of
 from tuner.lab.paper.reproduce import finished
-from tuner.lab.paper.runs import Record
 from tuner.lab.paper.run_file import RunStore
-from tuner.cli.main import cli
+from tuner.lab.paper.runs import Record
+from tuner.lab.paper.tasks import FIGURES, tasks_of
 
 
 def paper(*arguments):

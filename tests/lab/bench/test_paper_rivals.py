@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from tuner.lab.paper.tasks import ACQUISITIONS
-from tuner.lab.paper.rivals import GaussianPosterior, PaperOptimizer, posterior
-from tuner.lab.paper.sampled_bound import SAMPLES, SampledBound
-from tuner.lab.bench.protocol import box_space
 from tuner.core.optimizer.dueling import UpperCredibleBound
+from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.observations import Observations
-from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.posterior.rows import Hyper
+from tuner.lab.bench.protocol import box_space
+from tuner.lab.paper.rivals import GaussianPosterior, PaperOptimizer, posterior
+from tuner.lab.paper.sampled_bound import SAMPLES, SampledBound
+from tuner.lab.paper.tasks import ACQUISITIONS
 from tuner.problems import get_problem
 
 MODELS = pytest.mark.parametrize("name", ["gpl", "skewgp"])

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from tuner.lab.bench.rivals.regret import Comparison, run_peer
-from tuner.lab.bench.rivals.speed import MOST_RATIO, Campaign, Turns, measure_turns, quality
+from tuner.cli.main import cli
 from tuner.lab.bench.protocol import Options, Run, start_points, to_box
 from tuner.lab.bench.ratios import paired_ratio
 from tuner.lab.bench.rivals.display import show_peer_regret, show_peer_speed
-from tuner.cli.main import cli
+from tuner.lab.bench.rivals.regret import Comparison, run_peer
+from tuner.lab.bench.rivals.speed import MOST_RATIO, Campaign, Turns, measure_turns, quality
 from tuner.problems import get_problem
 
 

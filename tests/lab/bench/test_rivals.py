@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from tuner.lab.bench.rivals.regret import OURS, Comparison, run_side
-from tuner.lab.bench.rivals.speed import Turns, measure_turns
-from tuner.lab.bench.rivals.rival import MissingPeerError, Rival
+from tuner.cli.main import cli
 from tuner.lab.bench.protocol import Options, Run, run_protocol
 from tuner.lab.bench.rivals.all_rivals import RIVALS, gather, get_rival, warm_up
 from tuner.lab.bench.rivals.display import show_peer_regret, show_peer_speed
-from tuner.cli.main import cli
+from tuner.lab.bench.rivals.regret import OURS, Comparison, run_side
+from tuner.lab.bench.rivals.rival import MissingPeerError, Rival
+from tuner.lab.bench.rivals.speed import Turns, measure_turns
 
 SMALL = ("--rows", "6", "--dimensions", "2", "--repeats", "1")
 

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from tests.patience import PATIENT_S
+from tuner.cli.main import cli
 from tuner.lab.bench.effective import effective_sizes, worst_share
 from tuner.lab.bench.speed import MOST_PROPOSAL, SpeedRow, converged, duelled, quality
-from tuner.cli.main import cli
 
 
 def speed(*arguments):

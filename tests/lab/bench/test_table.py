@@ -5,11 +5,11 @@ import pytest
 from click.testing import CliRunner
 
 from tuner.cli.bench import ACQUISITIONS
+from tuner.cli.main import cli
+from tuner.core.optimizer import optimizer
 from tuner.lab.bench.protocol import Options, Run
 from tuner.lab.bench.published import MEDIANS, PEERS, PROBLEMS, Goal, goals_of
 from tuner.lab.bench.table import Mark, Row, measure_table, table_data
-from tuner.cli.main import cli
-from tuner.core.optimizer import optimizer
 from tuner.problems import get_problem
 
 

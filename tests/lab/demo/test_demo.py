@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.patience import PATIENT_S
 from tests.lab.simulate.making import quiet, sasena
+from tests.patience import PATIENT_S
 from tuner.campaign.state import Mode, Stage
 from tuner.cli.main import cli
+from tuner.errors import ConfigError, TunerError, UnreachableError
 from tuner.lab.demo import sample as sample_module
 from tuner.lab.demo.display import summary
 from tuner.lab.demo.sample import sample_config
 from tuner.lab.demo.session import LASTS_S, REPORT, Session
-from tuner.errors import ConfigError, TunerError, UnreachableError
-from tuner.lab.local_daemon import LocalDaemon
-from tuner.report.story import story_of_journal
-from tuner.lab.simulate.in_process import run_in_process
 from tuner.lab.judges.by_name import make_judge
+from tuner.lab.local_daemon import LocalDaemon
+from tuner.lab.simulate.in_process import run_in_process
+from tuner.report.story import story_of_journal
 from tuner.wire.client import Client
 
 ROOT = Path(__file__).parents[3]

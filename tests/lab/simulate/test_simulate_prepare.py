@@ -5,8 +5,8 @@ from tuner.campaign.terms import Terms
 from tuner.config import parse_config
 from tuner.config.to_space import campaign_space
 from tuner.errors import ConfigError
-from tuner.problems import get_problem
 from tuner.lab.simulate.prepare import as_toml, chosen_campaign, scripted
+from tuner.problems import get_problem
 from tuner.report.truth import OUT_OF_REACH, Truth
 
 

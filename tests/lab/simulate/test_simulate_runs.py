@@ -10,14 +10,14 @@ from dataclasses import replace
 import pyarrow.parquet
 import pytest
 
-from tests.patience import PATIENT_S
 from tests.lab.simulate.making import MIXED, SASENA, quiet, sasena, tuner
+from tests.patience import PATIENT_S
 from tuner.errors import ConfigError, TunerError
-from tuner.lab.simulate.in_process import run_in_process
 from tuner.lab.judges.by_name import ANSWER_S, make_judge
+from tuner.lab.simulate.in_process import run_in_process
 from tuner.lab.simulate.output import OutputError, check_output, write
-from tuner.lab.simulate.seeds import run_pool
 from tuner.lab.simulate.prepare import chosen_campaign, scripted
+from tuner.lab.simulate.seeds import run_pool
 from tuner.lab.simulate.wired import run_batches
 
 
@@ -161,7 +161,9 @@ def test_the_results_of_before_stay_until_there_are_new_ones(tmp_path):
 
 def test_a_full_disk_costs_the_file_and_not_the_summary(tmp_path):
     # no file may grow beyond some bytes, which is as good as a full disk
-    script = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40)); from tuner.cli.main import main; main()"
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40)); from tuner.cli.main import main; main()"
+    )
     out = tmp_path / "runs.csv"
     words = ["simulate", SASENA, "--trials", "2", "--in-process", "--jobs", "1", "--out", str(out)]
     shown = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=300)

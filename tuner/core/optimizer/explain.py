@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.acquisition import Acquisition, Sum, Threshold
 from tuner.core.optimizer.champion import Judgment
 from tuner.core.optimizer.ledger import Ledger
-from tuner.core.linalg import FloatArray
-from tuner.core.space.parameters import Choice
 from tuner.core.optimizer.proposer import Knowledge, centres
 from tuner.core.optimizer.search import candidates, maximise
-from tuner.core.space.space import Space
 from tuner.core.optimizer.strategy import Strategy
+from tuner.core.space.parameters import Choice
+from tuner.core.space.space import Space
 
 TRUSTED = 0.3
 _WHY = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tuner.core.optimizer.champion import Judge, Judgment, crown
 from tuner.core.linalg import FloatArray
+from tuner.core.optimizer.champion import Judge, Judgment, crown
 from tuner.core.posterior.observations import Observations
 from tuner.core.space.parameters import SpaceError
 from tuner.core.space.space import Setting, Space

@@ -7,16 +7,26 @@ from typing import Any, overload
 
 import numpy as np
 
+from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, recommended_row, resolving_duel, sentence
+from tuner.core.optimizer.ledger import Ledger, TellError
+from tuner.core.optimizer.proposer import (
+    AcquisitionName,
+    Choice,
+    Fits,
+    Knowledge,
+    ValidityName,
+    choose,
+    information_weight,
+    learn,
+    next_kind,
+)
+from tuner.core.optimizer.questions import Question, next_question
+from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.ep import Sites
-from tuner.core.optimizer.explain import (Outlook, cycles, importance, outlook, recommended_row, resolving_duel, sentence)
 from tuner.core.posterior.fitting import Fit
 from tuner.core.posterior.kernels import Kernel
-from tuner.core.optimizer.ledger import Ledger, TellError
-from tuner.core.optimizer.proposer import (AcquisitionName, Choice, Fits, Knowledge, ValidityName, choose, information_weight, learn, next_kind)
-from tuner.core.optimizer.questions import Question, next_question
 from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Setting, Space
-from tuner.core.optimizer.strategy import Strategy
 
 STATE_VERSION = 1
 FITS = ("preference", "validity", "unsteady")

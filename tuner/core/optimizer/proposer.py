@@ -13,20 +13,30 @@ from typing import Literal
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from tuner.core.optimizer.acquisition import (Acquisition, Apart, Logarithm, LogImprovement, LogValidity, MeanValue, Scaled, Sum, Threshold)
+from tuner.core.linalg import FloatArray, IntArray
+from tuner.core.optimizer.acquisition import (
+    Acquisition,
+    Apart,
+    Logarithm,
+    LogImprovement,
+    LogValidity,
+    MeanValue,
+    Scaled,
+    Sum,
+    Threshold,
+)
 from tuner.core.optimizer.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound
+from tuner.core.optimizer.ledger import Ledger
+from tuner.core.optimizer.search import candidates, maximise, untried
+from tuner.core.optimizer.strategy import Strategy
+from tuner.core.optimizer.surface import Surface, believed_surface, drawn_surface, ep_surface, mean_surface
 from tuner.core.posterior.ep import expectation_propagation
 from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
 from tuner.core.posterior.kernels import Kernel
-from tuner.core.optimizer.ledger import Ledger
-from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.posterior.observations import Observations
-from tuner.core.space.parameters import SpaceError
 from tuner.core.posterior.rows import Hyper, row_covariance
-from tuner.core.optimizer.search import candidates, maximise, untried
 from tuner.core.posterior.skewgp import SkewGP
-from tuner.core.optimizer.strategy import Strategy
-from tuner.core.optimizer.surface import Surface, believed_surface, drawn_surface, ep_surface, mean_surface
+from tuner.core.space.parameters import SpaceError
 
 AcquisitionName = str  # auto, ucb, thompson, eiig, ei, eubo, hb-ei, or eiig with its k: "eiig-0.5"
 ValidityName = Literal["auto", "separate", "shared", "none"]

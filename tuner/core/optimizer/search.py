@@ -7,8 +7,8 @@ Glossary:
 import numpy as np
 from scipy.optimize import minimize
 
-from tuner.core.optimizer.acquisition import Acquisition, screened
 from tuner.core.linalg import FloatArray
+from tuner.core.optimizer.acquisition import Acquisition, screened
 from tuner.core.space.space import Space
 
 SCREENED = 100

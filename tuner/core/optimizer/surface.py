@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tuner.core.linalg import FloatArray, cholesky_jittered, solve_factored, solve_lower
 from tuner.core.posterior.ep import Evidence
 from tuner.core.posterior.kernels import Kernel
-from tuner.core.linalg import FloatArray, cholesky_jittered, solve_factored, solve_lower
 from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.rows import Hyper, row_matrix
 from tuner.core.posterior.skewgp import SkewGP

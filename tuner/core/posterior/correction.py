@@ -11,8 +11,8 @@ Glossary:
 
 import numpy as np
 
-from tuner.core.posterior.ep import Evidence, box_moments
 from tuner.core.linalg import FloatArray, solve_lower
+from tuner.core.posterior.ep import Evidence, box_moments
 
 STEP = 1e-3
 

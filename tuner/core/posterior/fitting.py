@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import dual_annealing, minimize
 
+from tuner.core.linalg import FloatArray, IntArray, NotPositiveDefiniteError
 from tuner.core.posterior.ep import NotConvergedError, Sites, expectation_propagation
 from tuner.core.posterior.kernels import Kernel, KernelName
 from tuner.core.posterior.laplace import Laplace, find_mode
-from tuner.core.linalg import FloatArray, IntArray, NotPositiveDefiniteError
 from tuner.core.posterior.model import Model
 from tuner.core.posterior.observations import DUEL, LABEL, TIE, Observations
 from tuner.core.posterior.orthant import block_bound, log_box_conditioning, random_blocks

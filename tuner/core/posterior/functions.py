@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tuner.core.posterior.kernels import Kernel
 from tuner.core.linalg import FloatArray
+from tuner.core.posterior.kernels import Kernel
 
 FEATURES = 2_000
 

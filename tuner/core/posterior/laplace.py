@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tuner.core.posterior.ep import NotConvergedError, box_moments
 from tuner.core.linalg import FloatArray, cholesky, inverse_factored, solve_factored, solve_lower
+from tuner.core.posterior.ep import NotConvergedError, box_moments
 from tuner.core.posterior.model import Latent
 from tuner.core.posterior.rows import row_matrix
 

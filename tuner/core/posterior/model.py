@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tuner.core.posterior.kernels import Kernel, KernelName
 from tuner.core.linalg import FloatArray
+from tuner.core.posterior.kernels import Kernel, KernelName
 from tuner.core.posterior.mixture import Mixture
 from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.rows import Hyper, row_covariance

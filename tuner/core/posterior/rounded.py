@@ -14,9 +14,9 @@ Glossary:
 
 import numpy as np
 
+from tuner.core.linalg import FloatArray, cholesky, inverse_factored, low_rank, solve_factored
 from tuner.core.posterior.bouncing import BOUNCE_LIMIT, Motion
 from tuner.core.posterior.ep import Sites, box_moments
-from tuner.core.linalg import FloatArray, cholesky, inverse_factored, low_rank, solve_factored
 
 LEAST = 1e-3
 WIDER = 20.0

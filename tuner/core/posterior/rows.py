@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from tuner.core.posterior.kernels import Kernel
 from tuner.core.linalg import FloatArray
+from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.observations import Observations
 
 

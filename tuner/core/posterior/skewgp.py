@@ -17,12 +17,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, solve_factored, solve_lower
 from tuner.core.posterior.bouncing import BOUNCE_LIMIT, TooManyBouncesError
 from tuner.core.posterior.correction import third_order
 from tuner.core.posterior.ep import Evidence, Sites, expectation_propagation
 from tuner.core.posterior.functions import DrawnFunction, draw_waves
 from tuner.core.posterior.kernels import KernelName
-from tuner.core.linalg import FloatArray, cholesky, cholesky_jittered, solve_factored, solve_lower
 from tuner.core.posterior.model import Latent, Numbers
 from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.orthant import log_box_conditioning

@@ -27,7 +27,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
 from scipy.stats.qmc import Sobol
 
-from tuner.core.posterior.orthant import (FloatArray, IntArray, greedy_cholesky, interval_mean, log_interval, rank_starts)
+from tuner.core.posterior.orthant import FloatArray, IntArray, greedy_cholesky, interval_mean, log_interval, rank_starts
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _NEWTON_STEPS = 200

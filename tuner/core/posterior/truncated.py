@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from tuner.core.posterior.bouncing import BOUNCE_LIMIT, BURN_IN, Motion
 from tuner.core.linalg import FloatArray, cholesky
+from tuner.core.posterior.bouncing import BOUNCE_LIMIT, BURN_IN, Motion
 
 Sampler = Literal["hmc", "lin-ess"]
 

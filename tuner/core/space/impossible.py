@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tuner.core.space.expression import Constraint, Name, Number, Operation, Program
 from tuner.core.linalg import FloatArray
+from tuner.core.space.expression import Constraint, Name, Number, Operation, Program
 from tuner.core.space.parameters import Choice, Continuous, Integer, Parameter, Stepped
 
 MOST_BOXES = 4096

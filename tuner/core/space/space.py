@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.space.expression import Constraint, parse_constraint
 from tuner.core.space.impossible import impossible, sentence
-from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.space.parameters import Choice, Continuous, Parameter, SpaceError, Value
 
 Setting = dict[str, Value]

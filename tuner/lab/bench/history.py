@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor, automatic, decide
 from tuner.campaign.evolve import Recorded, evolve
@@ -13,7 +14,6 @@ from tuner.config import parse_config
 from tuner.journal.chain import canonical
 from tuner.journal.records import NewRow
 from tuner.problems import get_problem
-from tuner.basics.times import text_of
 
 _ACTOR = Actor("bench", "engineer")
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tuner.journal.store import FILE_NAME, Store
 from tuner.lab.bench import machines
 from tuner.lab.bench.history import history
-from tuner.journal.store import FILE_NAME, Store
 from tuner.lab.local_daemon import LocalDaemon
 from tuner.wire.client import Client
 from tuner.wire.follow import Gap

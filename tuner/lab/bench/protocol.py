@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tuner.lab.judges.scripted import ExactJudge, FlippingJudge, Judge, ProbitJudge
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.space.parameters import Continuous, Integer, Value
 from tuner.core.optimizer.proposer import AcquisitionName
-from tuner.core.space.space import Space
 from tuner.core.optimizer.strategy import Strategy
+from tuner.core.space.parameters import Continuous, Integer, Value
+from tuner.core.space.space import Space
+from tuner.lab.judges.scripted import ExactJudge, FlippingJudge, Judge, ProbitJudge
 from tuner.problems import Problem, get_problem
 
 _POINTS, _JUDGE = 1, 2  # streams of random numbers, so that all options of a seed begin at the same settings

@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tuner.lab.bench.effective import worst_share
+from tuner.core.linalg import FloatArray, cholesky
+from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.fitting import fit_hyper
 from tuner.core.posterior.laplace import Laplace
-from tuner.core.linalg import FloatArray, cholesky
 from tuner.core.posterior.observations import Observations
-from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.space.parameters import Continuous
 from tuner.core.posterior.rows import Hyper
 from tuner.core.posterior.skewgp import SkewGP
-from tuner.core.space.space import Setting, Space
-from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.truncated import sample_box
+from tuner.core.space.parameters import Continuous
+from tuner.core.space.space import Setting, Space
+from tuner.lab.bench.effective import worst_share
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tuner.lab.bench import machines
-from tuner.lab.bench.history import history
 from tuner.journal.records import NewRow
 from tuner.journal.store import FILE_NAME, Store
+from tuner.lab.bench import machines
+from tuner.lab.bench.history import history
 from tuner.lab.local_daemon import LocalDaemon
 
 _BATCH = 20_000

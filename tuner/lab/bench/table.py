@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tuner.lab.bench.workers import run_all
 from tuner.lab.bench.protocol import Options, Run, run_protocol
 from tuner.lab.bench.published import MEDIANS, SECONDS, Goal, goals_of
+from tuner.lab.bench.workers import run_all
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tuner.basics.text import counted
 from tuner.campaign.state import Trial
 from tuner.config.to_space import campaign_space
 from tuner.core.space.parameters import Value
 from tuner.lab.demo.session import Session
 from tuner.report.truth import OUT_OF_REACH
-from tuner.basics.text import counted
 
 MOST_LAST = 6
 PLAIN_WIDTH = 160

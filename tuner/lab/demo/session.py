@@ -13,12 +13,12 @@ from tuner.campaign.state import Mode, State, Trial
 from tuner.campaign.terms import Terms
 from tuner.config import Campaign
 from tuner.daemon.views import phase
-from tuner.lab.demo.sample import sample_config
 from tuner.errors import TunerError
-from tuner.lab.local_daemon import LocalDaemon
-from tuner.report.story import read_history, recorded
+from tuner.lab.demo.sample import sample_config
 from tuner.lab.judges.by_name import Answerer, Question, make_judge
+from tuner.lab.local_daemon import LocalDaemon
 from tuner.lab.simulate.prepare import as_toml, chosen_campaign, scripted, seeded
+from tuner.report.story import read_history, recorded
 from tuner.report.truth import Setting, Truth
 from tuner.wire.client import Client, Gap, Silence
 from tuner.wire.errors import ReplyError

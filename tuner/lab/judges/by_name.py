@@ -19,10 +19,10 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 
 import numpy as np
 
-from tuner.lab.judges.scripted import (ExactJudge, FlippingJudge, Judge, ProbitJudge, TiringJudge, TwoOperators)
-from tuner.errors import TunerError
 from tuner.basics.processes import environment_for_others
 from tuner.basics.text import nearest, shown
+from tuner.errors import TunerError
+from tuner.lab.judges.scripted import ExactJudge, FlippingJudge, Judge, ProbitJudge, TiringJudge, TwoOperators
 
 Side = Literal["left", "right", "tie"]
 Part = Mapping[str, Any]

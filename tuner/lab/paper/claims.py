@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.lab.paper.compare import (LEAST_PAIRS, Duel, Runs, Verdict, duel, of, seconds_per_100, smaller, together)
+from tuner.lab.paper.compare import LEAST_PAIRS, Duel, Runs, Verdict, duel, of, seconds_per_100, smaller, together
 from tuner.lab.paper.examples import Mixed, Section4, Step
 from tuner.lab.paper.tasks import ACQUISITIONS, AUTO, FUNCTIONS, MIXED_ACQUISITIONS
 

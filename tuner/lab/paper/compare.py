@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from tuner.lab.paper.tasks import Task
-from tuner.lab.paper.runs import Record
-from tuner.lab.bench.ratios import Ratio, paired_ratio
 from tuner.core.linalg import FloatArray
+from tuner.lab.bench.ratios import Ratio, paired_ratio
+from tuner.lab.paper.runs import Record
+from tuner.lab.paper.tasks import Task
 
 Verdict = Literal["agrees", "undecided", "disagrees", "not measured"]
 Runs = Mapping[Task, Record]

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.lab.paper.rivals import ModelName, posterior
-from tuner.lab.paper.runs import LENGTHSCALE, VARIANCE
-from tuner.core.posterior.kernels import Kernel
 from tuner.core.linalg import FloatArray
+from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.model import Model
 from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.rows import Hyper
+from tuner.lab.paper.rivals import ModelName, posterior
+from tuner.lab.paper.runs import LENGTHSCALE, VARIANCE
 from tuner.problems import get_problem
 
 ITERATIONS = 4

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from tuner.lab.paper.tasks import Task
-from tuner.lab.paper.runs import Record, run_task
-from tuner.lab.bench.workers import run_all
 from tuner.errors import TunerError, UnreachableError
+from tuner.lab.bench.workers import run_all
+from tuner.lab.paper.runs import Record, run_task
+from tuner.lab.paper.tasks import Task
 
 DASK_PATIENCE_S = 10
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tuner.core.linalg import FloatArray
+from tuner.errors import TunerError
 from tuner.lab.paper.compare import Runs, mean_curve, of
 from tuner.lab.paper.examples import VALID_ABOVE, Band, Mixed, Section4, Step, g
 from tuner.lab.paper.tasks import ACQUISITIONS, AUTO, FUNCTIONS, MIXED_ACQUISITIONS, START
-from tuner.core.linalg import FloatArray
-from tuner.errors import TunerError
 from tuner.problems import get_problem
 
 if TYPE_CHECKING:

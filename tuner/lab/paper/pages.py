@@ -10,10 +10,10 @@ from tuner.lab.paper.claims import Claim
 from tuner.lab.paper.compare import Duel, Runs, mean_curve, of, seconds_per_100
 from tuner.lab.paper.document import Block, Code, Heading, Picture, Table, Text, to_html, to_markdown
 from tuner.lab.paper.examples import PRINTED_VARIANCE, SECTION_4_DUELS, figure3, figure6, section4
-from tuner.lab.paper.tasks import (ACQUISITIONS, AUTO, FUNCTIONS, MIXED, MIXED_ACQUISITIONS, RIVALS, Scale, Task)
 from tuner.lab.paper.protocol_texts import protocol_texts
 from tuner.lab.paper.reproduce import finished
 from tuner.lab.paper.runs import versions
+from tuner.lab.paper.tasks import ACQUISITIONS, AUTO, FUNCTIONS, MIXED, MIXED_ACQUISITIONS, RIVALS, Scale, Task
 
 TITLE = "The paper's experiments, repeated"
 PICTURES = "paper"

@@ -1,10 +1,10 @@
 """What the page says about the protocol, with the numbers that the code uses."""
 
 from tuner.lab.paper.compare import LEAST_PAIRS, MOST_SASENA
-from tuner.lab.paper.tasks import START
 from tuner.lab.paper.rivals import ALWAYS_UNTIL, CANDIDATES, DRAWS, PRIOR, THEN_EVERY
 from tuner.lab.paper.runs import LENGTHSCALE, VARIANCE
 from tuner.lab.paper.sampled_bound import SAMPLES
+from tuner.lab.paper.tasks import START
 
 
 def protocol_texts() -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tuner.lab.paper.execute import execute
-from tuner.lab.paper.tasks import Scale, Task, tasks_of
-from tuner.lab.paper.runs import Record
 from tuner.lab.paper.run_file import RunStore
+from tuner.lab.paper.runs import Record
+from tuner.lab.paper.tasks import Scale, Task, tasks_of
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 

@@ -12,22 +12,22 @@ from typing import Literal, cast
 
 import numpy as np
 
-from tuner.lab.paper.sampled_bound import SampledBound
+from tuner.core.linalg import FloatArray, solve_factored
 from tuner.core.optimizer.acquisition import Acquisition
 from tuner.core.optimizer.dueling import InformationGain
+from tuner.core.optimizer.optimizer import Optimizer, Proposal
+from tuner.core.optimizer.proposer import AcquisitionName, Choice, Fits, Knowledge, choose, information_weight
+from tuner.core.optimizer.search import maximise
+from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.ep import NotConvergedError
 from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
 from tuner.core.posterior.functions import DrawnFunction, draw_waves
 from tuner.core.posterior.laplace import Laplace
-from tuner.core.linalg import FloatArray, solve_factored
 from tuner.core.posterior.observations import Observations
-from tuner.core.optimizer.optimizer import Optimizer, Proposal
-from tuner.core.optimizer.proposer import (AcquisitionName, Choice, Fits, Knowledge, choose, information_weight)
 from tuner.core.posterior.rows import Hyper, row_matrix
-from tuner.core.optimizer.search import maximise
 from tuner.core.posterior.skewgp import SkewGP
 from tuner.core.space.space import Space
-from tuner.core.optimizer.strategy import Strategy
+from tuner.lab.paper.sampled_bound import SampledBound
 
 ModelName = Literal["gpl", "skewgp"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tuner.lab.paper.runs import Record
 from tuner.errors import TryAgainError, TunerError
+from tuner.lab.paper.runs import Record
 
 NAME = "runs.jsonl"
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tuner.lab.judges.scripted import ExactJudge
-from tuner.lab.paper.tasks import METHODS, START, Task, problem_of
-from tuner.lab.paper.rivals import PaperOptimizer
-from tuner.lab.bench.protocol import box_space, judge_rng, start_points, to_box
-from tuner.core.posterior.kernels import Kernel
 from tuner.core.linalg import FloatArray, NotPositiveDefiniteError
 from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Space
+from tuner.lab.bench.protocol import box_space, judge_rng, start_points, to_box
+from tuner.lab.judges.scripted import ExactJudge
+from tuner.lab.paper.rivals import PaperOptimizer
+from tuner.lab.paper.tasks import METHODS, START, Task, problem_of
 from tuner.problems import Problem, get_problem
 
 # the paper's fixed hyper-parameters: lengthscale 0.35 in units of x, kernel variance 50 times the noise variance

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tuner.core.optimizer.dueling import Partials, UpperCredibleBound
 from tuner.core.linalg import FloatArray, IntArray
+from tuner.core.optimizer.dueling import Partials, UpperCredibleBound
 
 SAMPLES = 2000
 _DEVIATES_SEED = 2000  # fixed, as in the paper

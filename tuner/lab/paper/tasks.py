@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tuner.lab.paper.rivals import ModelName
 from tuner.core.linalg import FloatArray
+from tuner.lab.paper.rivals import ModelName
 from tuner.problems import Problem, get_problem
 
 PROTOCOL = 1  # part of every key: raise it when the protocol changes, and old runs are not mixed with new ones

@@ -20,9 +20,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from tuner.basics.text import counted
 from tuner.lab.simulate.goals import Goal
 from tuner.lab.simulate.results import RunResult
-from tuner.basics.text import counted
 
 PLAIN_WIDTH = 120
 _SHOWN = (("regret", "regret of the champion"), ("recommended_regret", "regret of the recommendation"))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tuner.errors import TunerError
 from tuner.basics.text import listed, nearest, shown
+from tuner.errors import TunerError
 
 METRICS = ("regret", "recommended_regret", "scrap", "trials", "judgments", "seconds")
 AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from tuner.adapter import Adapter, AdapterError, Health, Outcome, Value
+from tuner.basics.times import utc_now
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor, automatic, decide
 from tuner.campaign.effects import ComputeProposal, Effect, Run, Send, wanted
@@ -19,14 +20,13 @@ from tuner.campaign.terms import Terms
 from tuner.compute.tasks import propose, recommend
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
-from tuner.gate.gate import Gate
-from tuner.errors import ConfigError, TunerError
 from tuner.config.plugins import load_adapter
-from tuner.problems import get_problem
+from tuner.errors import ConfigError, TunerError
+from tuner.gate.gate import Gate
 from tuner.lab.judges.by_name import Answerer, Question
 from tuner.lab.simulate.results import RunResult
+from tuner.problems import get_problem
 from tuner.report.truth import Truth
-from tuner.basics.times import utc_now
 
 SYSTEM = Actor("tuner", "engineer")
 # drawn call by call: the daemon, which reads back more often and tries again, would meet other ones

@@ -10,10 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
-from tuner.errors import TunerError
 from tuner.basics.files import FileNotWrittenError, check_writable, csv_cell, whole_file, write_text
-from tuner.lab.simulate.results import RunResult
 from tuner.basics.text import shown
+from tuner.errors import TunerError
+from tuner.lab.simulate.results import RunResult
 
 SUFFIXES = (".csv", ".json", ".parquet")
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tuner.basics.text import listed, nearest, shown
 from tuner.config import Campaign, load_config
 from tuner.config.campaign import Questions
 from tuner.errors import ConfigError
 from tuner.report.truth import SIMULATED
-from tuner.basics.text import listed, nearest, shown
 
 _LONGEST_NAME = 50  # of 64: a seed is added
 

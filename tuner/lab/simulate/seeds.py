@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
+from tuner.basics.threads import one_blas_thread
 from tuner.config import Campaign
 from tuner.errors import TunerError
-from tuner.lab.simulate.in_process import Told, run_in_process
 from tuner.lab.judges.by_name import make_judge
+from tuner.lab.simulate.in_process import Told, run_in_process
 from tuner.lab.simulate.results import RunResult
-from tuner.basics.threads import one_blas_thread
 
 
 def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told) -> Iterator[RunResult]:

@@ -15,12 +15,12 @@ from typing import Any
 
 from tuner.config import Campaign
 from tuner.errors import TunerError
-from tuner.lab.local_daemon import LocalDaemon
-from tuner.problems import get_problem
-from tuner.lab.simulate.in_process import Told
 from tuner.lab.judges.by_name import Answerer, Question, make_judge
+from tuner.lab.local_daemon import LocalDaemon
+from tuner.lab.simulate.in_process import Told
 from tuner.lab.simulate.prepare import as_toml
 from tuner.lab.simulate.results import RunResult
+from tuner.problems import get_problem
 from tuner.report.truth import Truth
 from tuner.wire.client import Client, Gap, Silence
 from tuner.wire.messages import CampaignView, EventMessage, TrialView

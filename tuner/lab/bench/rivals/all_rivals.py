@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
+from tuner.basics.text import listed, nearest, shown
+from tuner.errors import TunerError
 from tuner.lab.bench.rivals.botorch import BOTORCH
 from tuner.lab.bench.rivals.optuna import OPTUNA
 from tuner.lab.bench.rivals.rival import MissingPeerError, Rival
-from tuner.errors import TunerError
-from tuner.basics.text import listed, nearest, shown
 
 RIVALS = {rival.name: rival for rival in (BOTORCH, OPTUNA)}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.lab.bench.rivals.rival import Duel, MissingPeerError, Propose, Rival
 from tuner.core.linalg import FloatArray
+from tuner.lab.bench.rivals.rival import Duel, MissingPeerError, Propose, Rival
 
 _TITLE = "BoTorch PairwiseGP + EUBO"
 # as in BoTorch's tutorial on pairwise comparisons

@@ -7,11 +7,11 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from tuner.lab.bench.rivals.regret import Comparison, summary
-from tuner.lab.bench.rivals.speed import MOST_RATIO, Turns
 from tuner.lab.bench.protocol import Options
 from tuner.lab.bench.ratios import LEVEL, Ratio
 from tuner.lab.bench.rivals.all_rivals import get_rival
+from tuner.lab.bench.rivals.regret import Comparison, summary
+from tuner.lab.bench.rivals.speed import MOST_RATIO, Turns
 
 _INTERVAL = f"{LEVEL:.0%} interval"
 _FEW = 10  # a bootstrap of fewer seeds knows too little of the tails

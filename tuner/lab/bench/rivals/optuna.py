@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tuner.lab.bench.rivals.rival import Duel, MissingPeerError, Rival
 from tuner.core.linalg import FloatArray
+from tuner.lab.bench.rivals.rival import Duel, MissingPeerError, Rival
 
 _TITLE = "Optuna PreferentialGPSampler"
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tuner.lab.judges.scripted import Judge
-from tuner.lab.bench.rivals.rival import Duel, Propose
-from tuner.lab.bench.workers import run_all
+from tuner.core.linalg import FloatArray
 from tuner.lab.bench.protocol import Options, Run, judge_rng, run_protocol, start_points, to_box
 from tuner.lab.bench.ratios import Ratio, paired_ratio
 from tuner.lab.bench.rivals.all_rivals import get_rival, warm_up
-from tuner.core.linalg import FloatArray
+from tuner.lab.bench.rivals.rival import Duel, Propose
+from tuner.lab.bench.workers import run_all
+from tuner.lab.judges.scripted import Judge
 from tuner.problems import Problem, get_problem
 
 LEAST_REGRET = 1e-10  # the known minima have about so many digits

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tuner.lab.bench.rivals.rival import Duel, Propose
-from tuner.lab.bench.ratios import Ratio, paired_ratio
-from tuner.lab.bench.rivals.all_rivals import get_rival
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.space.parameters import Continuous
 from tuner.core.space.space import Space
+from tuner.lab.bench.ratios import Ratio, paired_ratio
+from tuner.lab.bench.rivals.all_rivals import get_rival
+from tuner.lab.bench.rivals.rival import Duel, Propose
 
 MOST_RATIO = 0.1
 _ASKED = 2  # the optimiser's own proposals before the first turn: its fit is warm from then on
