@@ -8,12 +8,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # one BLAS thread: two are slower on a busy machine, and replay is bit for bit only with one
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
+# the tests start Python hundreds of times: none of them should compile the package again
+unexport PYTHONDONTWRITEBYTECODE
 
 # rivals for `tuner bench peers`; where pip's index has no CPU build of torch, plain torch brings gigabytes for graphics
 # cards: say with TORCH=... what installs its CPU build
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-all test-peers lint clean help install-service
+.PHONY: demo test tests test-all test-peers lint style types clean help install-service
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -37,18 +39,29 @@ $(VENV)/peers.stamp: $(VENV)/dev.stamp
 demo: $(VENV)/run.stamp  ## install and watch a simulated machine being tuned
 	$(BIN)/tuner demo
 
-lint: $(VENV)/dev.stamp  ## style, types and import contracts
+lint: style types  ## style, types and import contracts
+
+style: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# one file to one process: the daemons that its tests share are started once; three, because many tests wait
-test: lint  ## everything that fits in six minutes on two cores
-	$(BIN)/pytest -n 3 --dist loadfile -m "not slow and not peers"
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
+
+# one file to one process: the daemons that its tests share are started once; three, because many tests wait; in the
+# order of tests/conftest.py, not of xdist, which begins with the files that have the most tests
+IN_PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+
+tests: $(VENV)/dev.stamp style
+	$(BIN)/pytest $(IN_PARALLEL) -m "not slow and not peers"
+
+# types are checked beside the tests: that takes most of a minute where mypy has no cache yet
+test: $(VENV)/dev.stamp  ## everything that fits in six minutes on two cores
+	@$(MAKE) --no-print-directory -j 2 types tests
 
 test-all: lint  ## the long suites too
-	$(BIN)/pytest -n 3 --dist loadfile -m "not peers" --cov --cov-report=term --timeout=3600
+	$(BIN)/pytest $(IN_PARALLEL) -m "not peers" --cov --cov-report=term --timeout=3600
 
 test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch, Optuna)
 	$(BIN)/pytest -m peers

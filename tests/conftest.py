@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,8 +11,32 @@ from hypothesis import HealthCheck, settings
 # a busy machine is slow, and that is no failure: neither of an example nor of the making of one
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, derandomize=True)
+HERE = Path(__file__).parent
 IN_CI = bool(os.environ.get("CI"))
 settings.load_profile("ci" if IN_CI else "dev")
+
+
+# tests that start daemons wait more than they compute: they begin first, and what only computes fills the gaps
+WAITING = (
+    "faults",
+    "docs",
+    "daemon",
+    "console",
+    "system",
+    "simulate",
+    "bench",
+    "compute",
+    "commands",
+    "journals",
+    "report",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files whose tests take long come first, so that no process is left alone with one of them at the end."""
+    folders = [item.path.relative_to(HERE).parts[0] for item in items]
+    rank = {folder: WAITING.index(folder) if folder in WAITING else len(WAITING) for folder in folders}
+    items[:] = [item for _, item in sorted(zip(folders, items, strict=True), key=lambda pair: rank[pair[0]])]
 
 
 def pytest_configure() -> None:

@@ -62,8 +62,11 @@ def test_it_can_be_backed_up_and_restored(kept, tmp_path):
         assert read(store) == known["campaigns"]
 
 
-def test_every_campaign_of_it_is_reported(kept, tmp_path):
+@pytest.mark.parametrize("drawn", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["texts", "figures"])
+def test_every_campaign_of_it_is_reported(kept, tmp_path, drawn, monkeypatch):
     state, known = kept
+    if not drawn:  # figures take seconds each, and tests/report draws some
+        monkeypatch.setattr("tuner.report.page._drawn", lambda *_: "")
     for name, campaign in known["campaigns"].items():
         shown = tuner("report", name, "--state", state, "--out", tmp_path / f"{name}.html")
         assert shown.exit_code == 0, shown.output

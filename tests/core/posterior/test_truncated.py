@@ -77,12 +77,24 @@ CROWDED = {
     "converged, 2-D": lambda: converged(18, 2),
     "contradictory": lambda: contradictory(18),
 }
+WRONG_SITES = ("scaled", "noise", "few")
+NUMPY_TAKES_SECONDS = [
+    ("converged, 1-D", False),
+    pytest.param("converged, 2-D", False, marks=pytest.mark.slow),
+    pytest.param("contradictory", False, marks=pytest.mark.slow),
+]
+# a start of each kind with wrong sites of each kind; all pairs of them in the long part
+CROWDED_BY_WRONG_SITES = [
+    pytest.param(name, wrong, marks=() if name == "converged, 1-D" or wrong == "few" else pytest.mark.slow)
+    for name in CROWDED
+    for wrong in WRONG_SITES
+]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 5, 30])
+@pytest.mark.parametrize(("rows", "count"), [(1, 100), (2, 100), (5, 100), (30, 25)])
 @pytest.mark.parametrize("box", ["orthant", "mixed"])
 @pytest.mark.parametrize("kind", ["plain", "rounded"])
-def test_the_compiled_trajectories_are_the_numpy_ones(rows, box, kind):
+def test_the_compiled_trajectories_are_the_numpy_ones(rows, count, box, kind):
     bounce = pytest.importorskip("tuner.core.posterior._bounce")
     gamma = covariance(rows, 20.0 if kind == "plain" else 1e4)
     lower, upper = (np.zeros(rows), np.full(rows, INF)) if box == "orthant" else mixed_box(rows)
@@ -99,7 +111,7 @@ def test_the_compiled_trajectories_are_the_numpy_ones(rows, box, kind):
     rng = np.random.default_rng(3)
     angle = np.pi / 2 / motion.parts
     walls = motion.lower, motion.upper, zeros, motion.parts, np.cos(angle), np.sin(angle), BOUNCE_LIMIT
-    for _ in range(100):
+    for _ in range(count):
         velocity, height = motion.velocities(1, rng), motion.heights(1, rng)
         state, row = position.copy(), velocity.copy()
         _, refused, rejected = bounce.run(state, row, motion.gamma, *walls, motion.force, height)
@@ -181,8 +193,7 @@ def test_a_chain_that_cannot_leave_its_start_is_never_returned(compiled, monkeyp
         sample_box(gamma, np.zeros(20), np.full(20, INF), 10, np.random.default_rng(0), patience=1)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("name", CROWDED)
+@pytest.mark.parametrize(("name", "compiled"), [*((name, True) for name in CROWDED), *NUMPY_TAKES_SECONDS])
 def test_rounded_trajectories_have_the_distribution_of_independent_draws(name, compiled, monkeypatch):
     if not compiled:
         monkeypatch.setattr(bouncing, "_bounce", None)
@@ -195,8 +206,7 @@ def test_rounded_trajectories_have_the_distribution_of_independent_draws(name, c
     assert_same_distribution(draws, independent, effective=8_000)
 
 
-@pytest.mark.parametrize("wrong", ["scaled", "noise", "few"])
-@pytest.mark.parametrize("name", CROWDED)
+@pytest.mark.parametrize(("name", "wrong"), CROWDED_BY_WRONG_SITES)
 def test_a_rounded_trajectory_leaves_the_distribution_alone_whatever_the_sites_say(name, wrong):
     C, lower, upper = CROWDED[name]()
     m = len(C)

@@ -65,7 +65,7 @@ def test_options_that_contradict_each_other_are_refused():
 
 
 def test_a_trusting_run_never_doubts_what_a_doubting_one_does():
-    flipped = Options(flips=0.3, trials=30)
+    flipped = Options(flips=0.3, trials=6)
     doubting, trusting = (run_protocol("forrester", 1, replace(flipped, trusting=how)) for how in (False, True))
     assert doubting.regret[-1] != trusting.regret[-1]
     short = replace(flipped, trials=1)  # too few answers to doubt
