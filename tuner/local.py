@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from tuner.errors import TunerError
+from tuner.files import append_to
 from tuner.wire.client import Client
 from tuner.wire.errors import NoReplyError
 
@@ -54,7 +55,7 @@ class LocalDaemon:
         """
         self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-P", "-m", "tuner.attended", "run", str(self.config), "--state", str(self.state)]
-        with self.log.open("ab") as log:
+        with os.fdopen(append_to(self.log), "ab") as log:
             # a group of its own: Ctrl-C is for us, and we stop the daemon in good order; if we are killed, the end of
             # its stdin stops it
             self._process = subprocess.Popen(command, stderr=log, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603

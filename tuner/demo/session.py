@@ -15,6 +15,7 @@ from tuner.config import Campaign
 from tuner.daemon.views import phase
 from tuner.demo.sample import sample_config
 from tuner.errors import TunerError
+from tuner.files import write_text
 from tuner.local import LocalDaemon
 from tuner.report.story import read_history, recorded
 from tuner.simulate.judges import Answerer, Question, make_judge
@@ -124,7 +125,7 @@ class Session:
         """
         begin = clock()
         config = self.place / "tuner.toml"
-        config.write_text(as_toml(self.campaign), "utf-8")
+        write_text(config, as_toml(self.campaign))
         interrupted = False
         running = LocalDaemon(config, self.place)
         try:
@@ -146,7 +147,6 @@ class Session:
 
     def write_report(self, update: Callable[[], None]) -> None:
         """Write the page about the campaign beside its journal."""
-        from tuner.files import write_text
         from tuner.report.page import report_page
         from tuner.report.story import story_of_journal
 
