@@ -123,7 +123,7 @@ problem = "six_hump"
 )
 # a search finds nothing here, but a walk from the start does; and here nobody does, not even the start, once it is
 # encoded and decoded
-WALKED = '"sin(3e7*(x1 - 0.37)) <= 1e-3 - abs(sin(1e7*x1) - sin(1e7*0.37)) - abs(sin(1e7*x2) - sin(1e7*0.41))"'
+WALKED = '"exp(-1e8*((x1 - 0.37)**2 + (x2 - 0.41)**2)) >= 0.1"'
 NOWHERE = f'"{0.37 * 0.41!r} <= x1*x2 <= {0.37 * 0.41!r}", "abs(sin(1e9*x1) - sin(1e9*0.37)) <= 0"'
 
 
