@@ -167,7 +167,7 @@ class LineAdapter(Adapter[LineSettings]):
             return
         path = self.settings.address.removeprefix("ipc://") + ".lock"
         try:
-            self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._drop_lock()

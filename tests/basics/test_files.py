@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tuner.basics.files import FileNotWrittenError, csv_cell, whole_file, write_text
+from tuner.basics.files import FileNotWrittenError, append_to, csv_cell, make_directory, whole_file, write_text
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path):
@@ -41,6 +41,16 @@ def test_a_link_is_not_followed_nor_replaced(tmp_path, exists):
     assert link.is_symlink()
     assert precious.exists() is exists
     assert not exists or precious.read_text() == "precious"
+
+
+def test_a_log_and_a_directory_are_not_made_through_a_link(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="it is a link"):
+        append_to(link)
+    with pytest.raises(FileNotWrittenError, match="it is a link; name the directory itself"):
+        make_directory(link)
+    assert not (tmp_path / "precious").exists()
 
 
 def test_a_device_is_written_to_and_stays_a_device(tmp_path):

@@ -99,6 +99,18 @@ def raising(error):
     return call
 
 
+def test_a_new_package_is_not_written_through_a_link(tmp_path):
+    for exists in (False, True):
+        link, there = tmp_path / f"link{exists}", tmp_path / f"there{exists}"
+        link.symlink_to(there)
+        if exists:
+            there.mkdir()
+        shown = CliRunner().invoke(cli, ["adapters", "new", "oven", str(link)])
+        assert shown.exit_code == 2
+        assert "exists and is not an empty directory" in shown.output
+        assert not exists or not list(there.iterdir())
+
+
 def test_the_list_has_name_origin_and_purpose_of_every_adapter():
     shown = run("list")
     assert shown.exit_code == 0, shown.output

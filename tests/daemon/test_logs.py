@@ -6,10 +6,12 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from tests.patience import PATIENT_S
+from tuner.basics.files import append_to
 from tuner.config.daemon import Log
 from tuner.daemon import logs as logs_module
 from tuner.daemon.logs import FILE_NAME, JsonFormatter, Queued, StreamSink, TextFormatter, setup
@@ -206,15 +208,16 @@ def test_after_a_reopen_lines_go_to_the_file_that_has_the_name(tmp_path):
     assert [fields["message"] for fields in written(path)] == ["after"]
 
 
-def test_a_full_disk_is_told_once_on_stderr_and_the_loss_counted_when_there_is_room(tmp_path):
-    (tmp_path / FILE_NAME).symlink_to("/dev/full")
+def test_a_full_disk_is_told_once_on_stderr_and_the_loss_counted_when_there_is_room(tmp_path, monkeypatch):
+    full = True
+    monkeypatch.setattr("tuner.daemon.logs.append_to", lambda path: append_to(Path("/dev/full") if full else path))
     stream = io.StringIO()
     with setup(Log(directory=tmp_path, format="json"), stream, {}) as logs:
         for number in range(5):
             LOGGER.info("line %d", number)
         (file_handler,) = [h for h in logs._handlers if h._sink.name != "stderr"]
         _wait_until(lambda: file_handler._lost == 6)  # five lines and the sentence about the disk
-        (tmp_path / FILE_NAME).unlink()
+        full = False
         logs.reopen()
         LOGGER.info("room again")
     told = [json.loads(line)["message"] for line in stream.getvalue().splitlines()]
@@ -223,6 +226,13 @@ def test_a_full_disk_is_told_once_on_stderr_and_the_loss_counted_when_there_is_r
     first, second = written(tmp_path / FILE_NAME)
     assert (first["message"], first["lost"]) == ("6 log lines were lost before this one", 6)
     assert second["message"] == "room again"
+
+
+def test_a_log_that_is_a_link_is_refused_with_a_sentence(tmp_path):
+    (tmp_path / FILE_NAME).symlink_to(tmp_path / "precious")
+    with pytest.raises(ConfigError, match=f"{FILE_NAME} cannot be written: it is a link; name the file itself"):
+        setup(Log(directory=tmp_path), io.StringIO(), {})
+    assert not (tmp_path / "precious").exists()
 
 
 def test_a_disk_that_fills_up_within_a_line_leaves_only_whole_lines(tmp_path):

@@ -1,6 +1,7 @@
 import json
 import os
 import stat
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -121,6 +122,71 @@ def test_another_process_is_noticed_when_it_adds_revokes_or_removes(ring, state)
     (state / "keys" / "clients" / "desk.key").unlink()
     assert other.reload_if_changed()
     assert other.list() == ()
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Clocks that stand still, and go on by so many seconds when it is called."""
+    now = {"wall": time.time_ns(), "steady": time.monotonic()}
+    monkeypatch.setattr("tuner.wire.keys.time.time_ns", lambda: now["wall"])
+    monkeypatch.setattr("tuner.wire.keys.time.monotonic", lambda: now["steady"])
+
+    def go_on(seconds):
+        now["wall"] += int(seconds * 1e9)
+        now["steady"] += seconds
+
+    return go_on
+
+
+def test_what_is_asked_for_every_request_looks_at_no_file_while_nothing_changes(ring, state, later, monkeypatch):
+    key, looks = ring.new("desk", "viewer"), []
+    later(60)
+    ring.refresh()
+    monkeypatch.setattr(KeyRing, "_look", lambda ring: looks.append(1))
+    for _ in range(100):
+        ring.refresh()
+    assert looks == []
+    assert ring.role_of(key.public) == ("desk", "viewer")
+
+
+def test_a_revoked_key_is_noticed_by_the_very_next_request_however_soon_after_another_change(ring, state, later):
+    other = KeyRing.open(state)
+    for number in range(50):
+        key = ring.new(f"desk{number}", "viewer")
+        other.refresh()
+        assert other.role_of(key.public)
+        ring.revoke(f"desk{number}")
+        other.refresh()
+        assert other.role_of(key.public) is None
+
+
+def test_a_key_revoked_when_nothing_happened_for_long_is_noticed_by_the_very_next_request(ring, state, later):
+    other = KeyRing.open(state)
+    key = ring.new("desk", "viewer")
+    for _ in range(3):
+        later(60)
+        other.refresh()
+    assert other.role_of(key.public)
+    ring.revoke("desk")
+    other.refresh()
+    assert other.role_of(key.public) is None
+
+
+def test_a_file_changed_in_place_and_a_directory_taken_away_are_noticed_within_a_second(ring, state, later):
+    key, clients = ring.new("desk", "viewer"), state / "keys" / "clients"
+    later(60)
+    ring.refresh()
+    (clients / "desk.key").chmod(0o666)
+    later(1.1)
+    ring.refresh()
+    assert ring.role_of(key.public) is None
+    (clients / "desk.key").chmod(0o600)
+    later(1.1)
+    ring.refresh()
+    assert ring.role_of(key.public)
+    clients.rename(state / "keys" / "gone")
+    ring.refresh()
+    assert ring.role_of(key.public) is None
 
 
 def test_a_broken_file_is_told_and_locks_only_its_own_client_out(ring, state):

@@ -1,6 +1,7 @@
 """Files that people ask for: whole or not at all, never through a link, and not for everybody to read."""
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -11,6 +12,7 @@ from typing import BinaryIO
 from tuner.errors import TunerError
 
 MODE = 0o640  # journals name people
+_A_LINK = "it is a link; name the file itself"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - a spreadsheet takes them too
 
 
@@ -50,6 +52,35 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+def append_to(path: Path, *, read: bool = False) -> int:
+    """The descriptor of a file that grows, such as a log; the file is made if there is none.
+
+    Raises:
+        OSError: It cannot be written, or is a link.
+    """
+    try:
+        access = os.O_RDWR if read else os.O_WRONLY
+        return os.open(path, access | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise OSError(errno.ELOOP, _A_LINK, str(path)) from None
+        raise
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory for files that people ask for, and its parents, unless it exists.
+
+    Raises:
+        FileNotWrittenError: That is not possible, or it is a link.
+    """
+    if path.is_symlink():
+        raise FileNotWrittenError(f"{path} cannot be made: it is a link; name the directory itself")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileNotWrittenError(f"{path} cannot be made: {error.strerror}") from None
+
+
 def check_writable(path: Path) -> None:
     """Say before a long computation that its result could not be written.
 
@@ -72,7 +103,7 @@ def _check_place(path: Path) -> None:
     if not directory.is_dir():
         why = f"there is no directory {directory}"
     elif path.is_symlink():
-        why = "it is a link; name the file itself"
+        why = _A_LINK
     elif path.is_dir():
         why = "it is a directory"
     if why:

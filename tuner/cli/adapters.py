@@ -134,7 +134,7 @@ def new(name: str, directory: Path | None) -> None:
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="NAME") from error
     directory = directory or Path(f"tuner-{name}")
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+    if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise click.BadParameter(f"{directory} exists and is not an empty directory", param_hint="DIR")
     for path in write_package(name, directory):
         click.echo(f"wrote {path}")

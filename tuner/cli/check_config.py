@@ -7,6 +7,7 @@ import click
 from tuner.basics.text import counted
 from tuner.config import Campaign, load_config
 from tuner.config.campaign import shared_machines
+from tuner.config.to_space import narrow
 from tuner.errors import ConfigError
 
 
@@ -26,6 +27,9 @@ def check_config(files: tuple[Path, ...]) -> None:
         campaigns = counted(len(config.campaigns), "campaign")
         parameters = counted(sum(len(campaign.parameters) for campaign in config.campaigns), "parameter")
         click.echo(f"{click.format_filename(file)}: ok: {campaigns}, {parameters}")
+    for campaign in read:
+        if campaign.constraints and (text := narrow(campaign)):
+            click.echo(f"warning: {campaign.name}: {text}", err=True)
     for sentence in shared_machines([(one.name, one.machine, one.adapter.occupies) for one in read]):
         click.echo(f"warning: {sentence}", err=True)
     if errors:

@@ -67,9 +67,9 @@ def _candidates(
             yield STEP, rows[space.feasible(rows)]
         rows = space.neighbours(champion)
         yield STEP, rows[np.argsort(_gaps(rows, champion[None])[:, 0], kind="stable")]
-    rows = space.sample(4 * COUNT, rng) if space.every is None else rng.permutation(space.every)
+    rows = space.sample(4 * COUNT, rng, tried) if space.every is None else rng.permutation(space.every)
     if not len(rows):
-        raise SpaceError("no setting satisfies all constraints")
+        raise SpaceError(space.nothing_found)
     if len(tried):
         rows = rows[np.argsort(-_gaps(rows, tried).min(axis=1), kind="stable")]
     yield FILL if champion is None else FAR, rows

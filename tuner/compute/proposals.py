@@ -40,8 +40,9 @@ async def proposal(backend: Backend, payload: Mapping[str, Json], deadline_s: fl
 def _here(payload: Mapping[str, Json]) -> Json:
     # imported when it is needed: scipy takes a second, and the daemon works without it
     from tuner.compute.tasks import fallback
+    from tuner.compute.worker import failure
 
     try:
         return fallback(payload)
     except Exception as error:
-        raise ComputeError(f"fallback failed: {type(error).__name__}: {error}") from error
+        raise ComputeError(failure("fallback", error)) from error

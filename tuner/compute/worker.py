@@ -37,7 +37,14 @@ def answer(request: bytes) -> bytes:
             raise ValueError(f"there is no such task; there are {', '.join(sorted(TASKS))}")  # noqa: TRY301 - as any
         return DONE + json.dumps(TASKS[name](job["payload"]), separators=(",", ":"), allow_nan=False).encode()
     except Exception as error:  # noqa: BLE001 - a worker outlives what a task raises
-        return FAILED + f"{name} failed: {type(error).__name__}: {error}".encode()
+        return FAILED + failure(name, error).encode()
+
+
+def failure(name: str, error: Exception) -> str:
+    """What to say of a task that failed; where there is no setting that is a sentence already."""
+    from tuner.core.space.parameters import SpaceError
+
+    return str(error) if isinstance(error, SpaceError) else f"{name} failed: {type(error).__name__}: {error}"
 
 
 def serve(connection: socket.socket) -> None:

@@ -62,7 +62,7 @@ class Doorman:
         if self._keys is None:
             return False
         try:
-            self._keys.reload_if_changed()
+            self._keys.refresh()
         except Exception:  # pyzmq's loop would end, and nobody could connect any more
             log.exception("the keys cannot be read")
             return False
@@ -73,7 +73,7 @@ class Doorman:
         if self._keys is None:
             return False
         try:
-            self._keys.reload_if_changed()
+            self._keys.refresh()
         except Exception:  # events go on; whoever connects is refused
             log.exception("the keys cannot be read")
             return False
@@ -102,7 +102,7 @@ class Doorman:
             return Sender("", self._local_role)
         if self._keys is None:
             raise Refusal("denied", "no keys are known")
-        self._keys.reload_if_changed()
+        self._keys.refresh()
         found = self._keys.role_of(str(frame.get("User-Id")))
         if found is None:
             raise Refusal("denied", "this key is not accepted any more")

@@ -15,6 +15,7 @@ from logging.handlers import QueueHandler
 from pathlib import Path
 from typing import BinaryIO, Self, TextIO
 
+from tuner.basics.files import append_to
 from tuner.config.daemon import Log
 from tuner.errors import ConfigError
 
@@ -147,8 +148,7 @@ class FileSink(logging.Handler):
         """The file, opened if it is not."""
         if self._file is None:
             self._path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-            self._file = os.fdopen(descriptor, "ab", buffering=0)
+            self._file = os.fdopen(append_to(self._path), "ab", buffering=0)
         return self._file
 
     def reopen(self) -> None:

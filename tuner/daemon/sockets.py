@@ -314,7 +314,7 @@ def _reserve(path: Path) -> int:
             f"{path}: the path of a socket may have {LONGEST_SOCKET_PATH} bytes; take a shorter directory"
         )
     try:
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigError(f"cannot listen at {path}: {error.strerror}") from error
     try:

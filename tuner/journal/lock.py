@@ -35,7 +35,7 @@ class Lock:
     def __init__(self, journal: Path) -> None:
         self._path = lock_path(journal)
         try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise explain_os(error, f"opening the lock {self._path}") from error
         try:

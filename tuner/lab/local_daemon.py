@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tuner.basics.files import append_to
 from tuner.errors import TunerError
 from tuner.wire.client import Client
 from tuner.wire.errors import NoReplyError
@@ -63,7 +64,7 @@ class LocalDaemon:
             "--state",
             str(self.state),
         ]
-        with self.log.open("ab") as log:
+        with os.fdopen(append_to(self.log), "ab") as log:
             # a group of its own: Ctrl-C is for us, and we stop the daemon in good order; if we are killed, the end of
             # its stdin stops it
             self._process = subprocess.Popen(command, stderr=log, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603

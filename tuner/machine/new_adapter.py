@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
+from tuner.basics.files import make_directory, write_text
 from tuner.basics.text import shown
 
 _NAME = re.compile(r"(?=.{1,40}$)[a-z](_?[a-z0-9])*", re.ASCII)
@@ -241,6 +242,6 @@ def write_package(name: str, directory: Path) -> Iterator[Path]:
     }
     for file, text in files.items():
         path = directory / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(Template(text).substitute(words), "utf-8")
+        make_directory(path.parent)
+        write_text(path, Template(text).substitute(words))
         yield path

@@ -162,7 +162,7 @@ def believe(state: State) -> Beliefs | None:
 
 def _better(known: Knowledge, space: Space, trials: Sequence[int]) -> dict[int, float]:
     """The share of likely valid settings that are believed to be better than each trial."""
-    rows = space.sample(SAMPLE, np.random.default_rng(_SEED))
+    rows = space.sample(SAMPLE, np.random.default_rng(_SEED), known.tried)
     likely = rows[known.valid_probability(rows) > 0.5]
     quality = known.mean.mean(likely if len(likely) else rows)
     own = known.mean.mean(known.ledger.rows([known.ledger.trials[number] for number in trials]))

@@ -1,6 +1,7 @@
 """The daemon's key ring: who may connect and what for; a directory of files that people can list, copy and revoke."""
 
 import re
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,8 @@ from tuner.wire.messages import Role
 DIRECTORY = "keys"
 _TAKEN = frozenset({RESERVED, "local"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
+_LOOK_EVERY_S = 1.0  # at each file, whatever the directory's time says
+_COARSEST_CLOCK_NS = 3_000_000_000  # two changes that are so close may have the same time on some file systems
 
 
 class KeyRing:
@@ -41,12 +44,15 @@ class KeyRing:
 
     def __init__(self, directory: Path, server: ServerKey, now: Callable[[], datetime]) -> None:
         self.directory = directory
+        self._clients = directory / "clients"
         self.server = server
         self.problems: tuple[str, ...] = ()
         self._now = now
         self._keys: dict[str, KnownKey] = {}
         self._by_public: dict[str, KnownKey] = {}
         self._fingerprint: object = None
+        self._directory_time: tuple[int, int] | None = None
+        self._looked_s = 0.0
 
     @classmethod
     def open(cls, state_directory: Path, *, create: bool = True, now: Callable[[], datetime] = utc_now) -> Self:
@@ -141,6 +147,28 @@ class KeyRing:
         self._file(name).unlink(missing_ok=True)
         self.reload_if_changed()
 
+    def refresh(self) -> None:
+        """Notice what other processes did; cheap enough for every request.
+
+        To make, replace or remove a file changes the time of its directory, and revoking replaces a file: that is
+        noticed at once. A file that was changed in place is noticed within a second.
+        """
+        now_s = time.monotonic()
+        found = self._time_of_directory()
+        if found is not None and found == self._directory_time and now_s - self._looked_s < _LOOK_EVERY_S:
+            return
+        self.reload_if_changed()
+        self._directory_time, self._looked_s = found, now_s
+
+    def _time_of_directory(self) -> tuple[int, int] | None:
+        """When a file was made, replaced or removed last; None just after that, for the next may have the same time."""
+        try:
+            status = self._clients.stat()
+        except OSError:  # it was taken away, with all keys
+            return None
+        settled = status.st_ctime_ns < time.time_ns() - _COARSEST_CLOCK_NS
+        return (status.st_ino, status.st_ctime_ns) if settled else None
+
     def reload_if_changed(self) -> bool:
         """Read the clients' files again if one was added, changed or removed; tells whether that was so."""
         fingerprint = self._look()
@@ -148,7 +176,7 @@ class KeyRing:
             return False
         keys: dict[str, KnownKey] = {}
         problems = []
-        for path in sorted((self.directory / "clients").glob("*.key")):
+        for path in sorted(self._clients.glob("*.key")):
             try:
                 key = read(path, KnownKey, secret=False)
             except TunerError as error:
@@ -170,12 +198,12 @@ class KeyRing:
         return True
 
     def _file(self, name: str) -> Path:
-        return self.directory / "clients" / f"{name}.key"
+        return self._clients / f"{name}.key"
 
     def _look(self) -> tuple[tuple[str, int, int, int, int], ...]:
         """What changes whenever a file does; a rewritten file is a new one, with another inode."""
         looks = []
-        for path in (self.directory / "clients").glob("*.key"):
+        for path in self._clients.glob("*.key"):
             try:
                 status = path.stat()
             except OSError:

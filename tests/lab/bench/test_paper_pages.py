@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.lab.bench.paper_records import TINY, made_up
+from tuner.basics.files import FileNotWrittenError
 from tuner.cli.main import cli
 from tuner.lab.paper import claims as judge
 from tuner.lab.paper import tasks as plan
@@ -105,6 +106,20 @@ def test_pages_from_unfinished_runs_say_so_and_go_where_they_are_asked_to(tmp_pa
     assert "NOT ALL runs are finished: 0 of " in text  # the quick plan asks for more trials than these have
     assert "tuner bench paper --quick --figure 5" in text
     assert not (tmp_path / "runs" / "paper.md").exists()
+
+
+def test_no_page_picture_or_run_is_written_through_a_link(tiny, tmp_path):
+    out, _ = tiny
+    for name in ("paper.md", "paper"):
+        pages = tmp_path / name
+        pages.mkdir()
+        (pages / name).symlink_to(tmp_path / "precious")
+        with pytest.raises(FileNotWrittenError, match=f"{name} cannot be .*it is a link"):
+            write_pages(TINY, (5,), out, pages)
+    (tmp_path / "runs.jsonl").symlink_to(tmp_path / "precious")
+    with pytest.raises(FileNotWrittenError, match="it is a link"), RunStore(tmp_path).writing():
+        pass
+    assert not (tmp_path / "precious").exists()
 
 
 def test_failed_proposals_and_complete_seeds_are_told(tmp_path):

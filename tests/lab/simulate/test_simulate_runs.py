@@ -104,6 +104,59 @@ def test_a_machine_that_cannot_go_on_ends_the_run_and_says_so(tmp_path):
     assert "seed 0 did not come to its end: Held: setting" in shown.stdout
 
 
+SLIVER = """
+[[campaign]]
+name = "sliver"
+machine = "simulator"
+constraints = [CONSTRAINTS]
+[campaign.budget]
+trials = 4
+[campaign.policy]
+approval = false
+[campaign.adapter]
+name = "simulated"
+[campaign.adapter.settings]
+problem = "six_hump"
+""" + "".join(
+    f'[[campaign.parameter]]\nkind = "continuous"\nname = "{name}"\nlow = -1.9\nhigh = 2.0\nstart = {start}\n'
+    for name, start in (("x1", 0.37), ("x2", 0.41))
+)
+# a search finds nothing here, but a walk from the start does; and here nobody does, not even the start, once it is
+# encoded and decoded
+WALKED = '"exp(-1e8*((x1 - 0.37)**2 + (x2 - 0.41)**2)) >= 0.1"'
+NOWHERE = f'"{0.37 * 0.41!r} <= x1*x2 <= {0.37 * 0.41!r}", "abs(sin(1e9*x1) - sin(1e9*0.37)) <= 0"'
+
+
+def sliver(tmp_path, constraints):
+    file = tmp_path / "sliver.toml"
+    file.write_text(SLIVER.replace("CONSTRAINTS", constraints))
+    return file
+
+
+@pytest.mark.parametrize("options", [("--in-process",), ()], ids=["in process", "through the daemon"])
+def test_a_sliver_that_a_search_does_not_find_is_explored_from_the_start(tmp_path, options):
+    shown = tuner("simulate", sliver(tmp_path, WALKED), *options, "--jobs", 1)
+    assert shown.exit_code == 0, shown.output
+
+
+@pytest.mark.parametrize("options", [("--in-process",), ()], ids=["in process", "through the daemon"])
+def test_where_no_setting_is_found_the_campaign_is_held_and_names_the_constraint(tmp_path, options):
+    shown = tuner("simulate", sliver(tmp_path, NOWHERE), *options, "--jobs", 1)
+    assert shown.exit_code == 1
+    said = " ".join(shown.output.split())
+    assert "Held: there is no setting to propose: a search finds no setting that satisfies '0.1517 <= x1*x2" in said
+    assert "widen the constraints" in said
+    assert "defect" not in said
+    assert "Error" not in said
+
+
+@pytest.mark.parametrize(("constraints", "said"), [(NOWHERE, "finds no setting that"), ('"x1*x2 >= 0.1"', "")])
+def test_a_sliver_is_told_by_check_config(tmp_path, constraints, said):
+    shown = tuner("check-config", sliver(tmp_path, constraints))
+    assert ("warning: sliver: a search finds" in shown.output) is bool(said)
+    assert said in shown.output
+
+
 def test_a_missed_goal_is_exit_code_1():
     words = (
         "--trials",

@@ -14,7 +14,7 @@ from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge, centres
 from tuner.core.optimizer.search import candidates, maximise
 from tuner.core.optimizer.strategy import Strategy
-from tuner.core.space.parameters import Choice
+from tuner.core.space.parameters import Choice, SpaceError
 from tuner.core.space.space import Space
 
 TRUSTED = 0.3
@@ -74,7 +74,10 @@ def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generat
     if known.validity is not None:
         goal = Sum((goal, Threshold(known.validity, 0.9)))
     reach = TRUSTED * known.model.hyper.kernel.lengthscales
-    U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng)
+    try:
+        U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng)
+    except SpaceError:  # constraints that a search finds nothing in
+        return champion
     U = U[(np.abs(U - champion) <= reach).all(axis=1)]
     best = [champion]
     if len(U):
@@ -93,7 +96,7 @@ def importance(known: Knowledge, rng: np.random.Generator, count: int = 512) -> 
     equal = dict.fromkeys(space.names, 1.0 / len(space.names))
     if not known.data.m:
         return equal
-    U, other = space.sample(count, rng), space.sample(count, rng)
+    U, other = (space.sample(count, rng, known.tried) for _ in range(2))
     size = min(len(U), len(other))
     U, other = U[:size], other[:size]
     base = known.mean.mean(U)

@@ -262,9 +262,9 @@ def _fill(known: Knowledge, strategy: Strategy, risk: float, rng: np.random.Gene
     search for valid ground costs scrap, so the risk that may be run does not bound it before it is the least.
     """
     space = known.ledger.space
-    ground = space.sample(strategy.uniform, rng) if space.every is None else rng.permutation(space.every)
+    ground = space.sample(strategy.uniform, rng, known.tried) if space.every is None else rng.permutation(space.every)
     if not len(ground):
-        raise SpaceError("no setting satisfies all constraints")
+        raise SpaceError(space.nothing_found)
     if not len(known.tried):
         return ground[0]
     U = untried(ground, known.tried)

@@ -32,7 +32,7 @@ def candidates(
     """
     if space.every is not None and len(space.every):
         return space.every
-    U = [space.sample(uniform, rng)]
+    U = [space.sample(uniform, rng, centres)]
     for centre, count in zip(centres, counts, strict=True):
         scale = lengthscales * 10.0 ** rng.uniform(-3.0, 0.0, (count, 1))
         step = rng.standard_normal((count, space.dimension)) * np.minimum(scale, 1.0)

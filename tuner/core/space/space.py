@@ -155,8 +155,13 @@ class Space:
         U = np.array([np.concatenate(row) for row in product(*values)])
         return U[self.feasible(U)]
 
-    def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
+    def sample(self, count: int, rng: np.random.Generator, known: FloatArray | None = None) -> FloatArray:
         """Draw rows uniformly from the feasible settings; where those are rare, by a random walk among them.
+
+        Args:
+            count: How many.
+            rng: Random numbers.
+            known: Rows that may be feasible, such as those of trials: the walk begins there if a search finds none.
 
         Raises:
             SpaceError: No feasible setting was found at all.
@@ -171,10 +176,18 @@ class Space:
             found = self.every
         elif not len(found):
             found = self._repaired(rng)
+        if not len(found) and known is not None:
+            found = known[self.feasible(known)]
         if not len(found):
-            raise SpaceError("no setting satisfies all constraints, as far as a search can tell")
+            raise SpaceError(self.nothing_found)
         found = found[rng.integers(len(found), size=max(count, KEPT))]
         return (found if self.every is not None else self._walked(found, rng))[:count]
+
+    @property
+    def nothing_found(self) -> str:
+        """What to say where no setting is found that satisfies the constraints, although there may be one."""
+        texts = ", ".join(repr(one.text) for one in self.constraints)
+        return f"a search finds no setting that satisfies {texts}: widen the constraints or the limits of parameters"
 
     def _uniform(self, count: int, rng: np.random.Generator) -> FloatArray:
         return np.concatenate([p.sample(count, rng) for p in self.parameters], axis=1)

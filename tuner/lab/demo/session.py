@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tuner.basics.files import write_text
 from tuner.campaign.evolve import evolve
 from tuner.campaign.state import Mode, State, Trial
 from tuner.campaign.terms import Terms
@@ -124,7 +125,7 @@ class Session:
         """
         begin = clock()
         config = self.place / "tuner.toml"
-        config.write_text(as_toml(self.campaign), "utf-8")
+        write_text(config, as_toml(self.campaign))
         interrupted = False
         running = LocalDaemon(config, self.place)
         try:
@@ -146,7 +147,6 @@ class Session:
 
     def write_report(self, update: Callable[[], None]) -> None:
         """Write the page about the campaign beside its journal."""
-        from tuner.basics.files import write_text
         from tuner.report.page import report_page
         from tuner.report.story import story_of_journal
 

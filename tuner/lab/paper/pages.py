@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from tuner.basics.files import make_directory, write_text
 from tuner.lab.paper import claims as judge
 from tuner.lab.paper import figures as draw
 from tuner.lab.paper.claims import Claim
@@ -32,7 +33,7 @@ def write_pages(scale: Scale, figures: tuple[int, ...], runs_in: Path, out: Path
     """Write OUT/paper.md with its pictures in OUT/paper, and OUT/paper.html; return the two pages."""
     draw.require_matplotlib()
     tasks, runs = finished(scale, figures, runs_in)
-    (out / PICTURES).mkdir(parents=True, exist_ok=True)  # before the examples, which take a while
+    make_directory(out / PICTURES)  # before the examples, which take a while
     parts = [_PARTS[figure](runs, scale) for figure in figures]
     blocks = [*_head(scale, figures, tasks, runs), *_summary([c for claims, _ in parts for c in claims])]
     for figure, (found, shown) in zip(figures, parts, strict=True):
@@ -40,10 +41,10 @@ def write_pages(scale: Scale, figures: tuple[int, ...], runs_in: Path, out: Path
     blocks += _protocol()
     for block in blocks:
         if isinstance(block, Picture):
-            (out / PICTURES / f"{block.name}.svg").write_text(block.svg, encoding="utf-8")
+            write_text(out / PICTURES / f"{block.name}.svg", block.svg)
     pages = [out / "paper.md", out / "paper.html"]
-    pages[0].write_text(to_markdown(blocks, PICTURES), encoding="utf-8")
-    pages[1].write_text(to_html(blocks, TITLE), encoding="utf-8")
+    write_text(pages[0], to_markdown(blocks, PICTURES))
+    write_text(pages[1], to_html(blocks, TITLE))
     return pages
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tuner.basics.files import FileNotWrittenError, append_to, make_directory
 from tuner.errors import TryAgainError, TunerError
 from tuner.lab.paper.runs import Record
 
@@ -45,8 +46,12 @@ class RunStore:
         Raises:
             TryAgainError: Another process writes to it.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as file:
+        make_directory(self.path.parent)
+        try:
+            descriptor = append_to(self.path, read=True)
+        except OSError as error:
+            raise FileNotWrittenError(f"{self.path} cannot be written: {error.strerror}") from None
+        with os.fdopen(descriptor, "a+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -21,6 +21,7 @@ from tuner.compute.tasks import propose, recommend
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
 from tuner.config.plugins import load_adapter
+from tuner.core.space.parameters import SpaceError
 from tuner.errors import ConfigError, TunerError
 from tuner.gate.gate import Gate
 from tuner.lab.judges.by_name import Answerer, Question
@@ -151,7 +152,7 @@ class _Shell:
 
     async def do(self, effect: Effect, state: State) -> None:
         if isinstance(effect, ComputeProposal):
-            self._books.tell(_proposal(propose(_plain(model_input(state)))))
+            self._propose(state)
         elif isinstance(effect, Send):
             trial = state.trials[effect.trial - 1]
             self._books.tell(c.SendSetting(trial=trial.number))
@@ -164,6 +165,12 @@ class _Shell:
         else:
             answer = await self._gate.send(state.terms, state.terms.known_good, home=True)
             self._books.tell(c.AnswerHome(result=answer.result, text=answer.text, read_back=answer.read_back))
+
+    def _propose(self, state: State) -> None:
+        try:
+            self._books.tell(_proposal(propose(_plain(model_input(state)))))
+        except SpaceError as error:
+            self._books.tell(c.Fault(text=f"there is no setting to propose: {error}"))
 
     async def _run(self, state: State, trial: Trial) -> None:
         tag = f"{state.name}-{trial.tag}"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tuner.basics.files import write_text
 from tuner.config import Campaign
 from tuner.errors import TunerError
 from tuner.lab.judges.by_name import Answerer, Question, make_judge
@@ -74,7 +75,7 @@ def _place(state: Path | None, number: int) -> Iterator[Path]:
 
 def _batch(campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told, place: Path) -> Iterator[RunResult]:
     config = place / "tuner.toml"
-    config.write_text(_HEAD.format(workers=jobs) + "\n".join(map(as_toml, campaigns)), "utf-8")
+    write_text(config, _HEAD.format(workers=jobs) + "\n".join(map(as_toml, campaigns)))
     waiting: queue.SimpleQueue[Campaign] = queue.SimpleQueue()
     for campaign in campaigns:
         waiting.put(campaign)
