@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
@@ -11,31 +10,8 @@ from tuner.campaign.events import ModelMemory, SettingMap, Source
 from tuner.campaign.terms import Terms
 from tuner.core.crown import Judgment as CoreJudgment
 from tuner.core.crown import crown
-
-
-class Mode(StrEnum):
-    """The state word, PackML's where it fits."""
-
-    IDLE = "Idle"
-    EXECUTE = "Execute"
-    HELD = "Held"
-    STOPPED = "Stopped"
-    ABORTED = "Aborted"
-    COMPLETE = "Complete"
-
-
-class Stage(StrEnum):
-    """How far a trial has come on its road."""
-
-    PROPOSED = "proposed"
-    APPROVED = "approved"
-    SENT = "sent"
-    APPLIED = "applied"
-    RUNNING = "running"
-    DONE = "done"
-    REJECTED = "rejected"
-    DROPPED = "dropped"
-
+from tuner.vocabulary import Mode as Mode
+from tuner.vocabulary import Stage as Stage
 
 NO_MEMORY = ModelMemory()
 OPEN_STAGES = frozenset({Stage.PROPOSED, Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING})

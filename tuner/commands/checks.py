@@ -21,10 +21,10 @@ from tuner.config.daemon import Places
 from tuner.errors import ConfigError, DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.journal import FILE_NAME, Store
 from tuner.text import counted
-from tuner.wire import calls
 from tuner.wire.client import Client
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import DIRECTORY, KeyRing
+from tuner.wire.operations import Operations
 
 Level = Literal["ok", "warn", "bad"]
 
@@ -188,7 +188,7 @@ def sockets(places: Places) -> Iterator[Finding]:
 def daemon(client: Client) -> tuple[bool, Finding]:
     """Whether a daemon answers."""
     try:
-        body = client.call(calls.status(), timeout_s=_ANSWER_S)
+        body = client.call(Operations.status(), timeout_s=_ANSWER_S)
     except UnreachableError:
         return False, Finding("warn", "daemon", f"none answers at {client.link.requests}")
     except (DeniedError, TryAgainError) as error:

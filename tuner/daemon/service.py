@@ -29,7 +29,7 @@ from tuner.config.daemon import Places, owners, places
 from tuner.daemon.answers import Answers, Facts
 from tuner.daemon.api import Sockets
 from tuner.daemon.archive import Archive
-from tuner.daemon.auth import Doorman
+from tuner.daemon.auth import Authenticator
 from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Engine
 from tuner.daemon.machine import Machine
@@ -42,6 +42,7 @@ from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
 from tuner.text import counted
 from tuner.times import utc_now
+from tuner.vocabulary import Role
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 
@@ -116,10 +117,10 @@ class Service:
         _prepare_processes()
         self._archive = await Archive.open(setup.places.state_directory)
         secure = [e for e in (setup.places.requests, setup.places.events) if is_encrypted(e)]
-        doorman = Doorman(
-            KeyRing.open(setup.places.state_directory) if secure else None, setup.config.daemon.local_role
+        authenticator = Authenticator(
+            KeyRing.open(setup.places.state_directory) if secure else None, Role(setup.config.daemon.local_role)
         )
-        self._sockets = Sockets(doorman, self._clock, self._troubles)
+        self._sockets = Sockets(authenticator, self._clock, self._troubles)
         self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
         self._drain = Drain(self._engine, self._works, self._notifier, self._changed, self._hurry)
         backups = setup.places.state_directory / "backups"

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_serializer
 
 from tuner.errors import TunerError
-from tuner.wire.messages import Role
+from tuner.vocabulary import Role
 
 SUFFIX = ".tuner-key"  # of the one file a client needs
 _LARGEST_BYTES = 10_000

@@ -13,6 +13,7 @@ from tuner.errors import TunerError
 from tuner.names import RESERVED
 from tuner.text import shown
 from tuner.times import utc_now
+from tuner.vocabulary import Role
 from tuner.wire.keyfiles import (
     ClientKey,
     KeyFileError,
@@ -23,7 +24,6 @@ from tuner.wire.keyfiles import (
     read,
     write,
 )
-from tuner.wire.messages import Role
 
 DIRECTORY = "keys"
 _TAKEN = frozenset({RESERVED, "local"})
