@@ -31,7 +31,7 @@ Needed = Annotated[Text, AfterValidator(_not_blank)]
 class Order(BaseModel):
     """Base of all commands: strict, frozen, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class Start(Order):

@@ -18,13 +18,13 @@ from pydantic import BaseModel
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
-from tuner.config.daemon import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
 from tuner.daemon.auth import Authenticator, Door, authorised
 from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
 from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
+from tuner.places import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
 from tuner.times import text_of
 from tuner.vocabulary import Lane, Status
 from tuner.wire import messages as m

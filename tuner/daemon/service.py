@@ -24,8 +24,6 @@ from tuner.compute.engine import engine_name
 from tuner.compute.pool import Pool
 from tuner.config import Config
 from tuner.config.campaign import shared_machines
-from tuner.config.daemon import Daemon as DaemonConfig
-from tuner.config.daemon import Places, owners, places
 from tuner.daemon.answers import Answers, Facts
 from tuner.daemon.api import Sockets
 from tuner.daemon.archive import Archive
@@ -40,6 +38,7 @@ from tuner.daemon.work import Surroundings, Work
 from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
+from tuner.places import Places, owners, places
 from tuner.text import counted
 from tuner.times import utc_now
 from tuner.vocabulary import Role
@@ -79,13 +78,14 @@ class Setup:
     @property
     def places(self) -> Places:
         """Where the daemon lives."""
-        return places(self.config.daemon, self.environ, self.home)
+        named = self.config.daemon
+        return places(self.environ, self.home, named.state_directory, named.requests, named.events)
 
     @property
     def local(self) -> Places:
         """Where its sockets for this machine are, whatever the network's are."""
         state = self.places.state_directory
-        local = places(DaemonConfig(state_directory=state), self.environ, self.home)
+        local = places(self.environ, self.home, state)
         ours = self.places
         return Places(
             state,

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import zmq
 from pydantic import BaseModel
@@ -22,10 +22,12 @@ from tuner.wire.attention import Attention
 from tuner.wire.endpoint import SILENT_S, Link, prepare
 from tuner.wire.errors import InvalidRequestError, ProtocolError, RefusedReply
 from tuner.wire.follow import Follower, Gap, Item
-from tuner.wire.keyfiles import ClientKey
 from tuner.wire.messages import Reply, Request
 from tuner.wire.operation import A, Call
 from tuner.wire.operations import Operations
+
+if TYPE_CHECKING:
+    from tuner.wire.keyfiles import ClientKey
 
 Body = BaseModel | Mapping[str, Any] | None
 _MOST_UNANSWERED = 100
@@ -105,7 +107,7 @@ class BaseClient(Operations, ABC):
         cls,
         requests: str | None = None,
         events: str | None = None,
-        key: ClientKey | Path | None = None,
+        key: "ClientKey | Path | None" = None,
         actor: str | None = None,
         find_s: float | None = None,
     ) -> Self:
@@ -119,6 +121,8 @@ class BaseClient(Operations, ABC):
             find_s: How long to look for a daemon before a request is sent; default: as long as for its answer.
         """
         if isinstance(key, Path):
+            from tuner.wire.keyfiles import ClientKey  # only now: on the daemon's machine nobody needs a key
+
             key = ClientKey.load(key)
         where = requests or (key.requests if key else None)
         if where is None:

@@ -27,7 +27,7 @@ class KeyFileError(TunerError):
 class KeyFile(BaseModel):
     """Base of what is in key files."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ServerPublic(KeyFile):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field
 
 from tuner.vocabulary import Mode, Phase, Role, Status
 
@@ -23,13 +23,13 @@ PhaseWord = Annotated[Phase | str, Field(union_mode="left_to_right")]
 class Message(BaseModel):
     """Base of what clients send: nothing unknown, frozen, no NaN nor infinities."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Told(BaseModel):
     """Base of what the daemon says: a newer one may say more in the same version, and that is left aside."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Request(Message):
@@ -359,7 +359,7 @@ class PlanView(Told):
 class ConfigBody(Told):
     """The answer to `config`: the terms of a campaign as it runs."""
 
-    terms: SerializeAsAny[Any]
+    terms: Any
 
 
 class Explanation(Told):
