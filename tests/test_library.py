@@ -3,33 +3,29 @@
 import inspect
 import os
 import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import tuner
 import tuner.core
-from tuner.wire import calls
-from tuner.wire.asks import Asks
-from tuner.wire.calls import Call
+from tuner.campaign import events, people
 from tuner.wire.client import AsyncClient, Client
-from tuner.wire.ops import OPS
+from tuner.wire.operation import Call
+from tuner.wire.operations import OPS, Operations
 
 ROOT = Path(__file__).parents[1]
-FUNCTIONS = {
-    name: function
-    for name, function in vars(calls).items()
-    if inspect.isfunction(function) and function.__module__ == calls.__name__ and not name.startswith("_")
-}
+METHODS = {row.method: row for row in OPS.values()}
 VALUES = {"campaign": "press", "config": "text", "setting": None, "valid": True, "reason": "why", "lot": "L1"}
 
 
-def called(function) -> Call:
-    """The request that a function makes of plausible arguments."""
-    needed = {name: VALUES.get(name, 1) for name in inspect.signature(function).parameters}
-    return function(**needed)
+def called(row) -> Call:
+    """The request that a row makes of plausible arguments."""
+    return row(**{name: VALUES.get(name, 1) for name in row.signature.parameters})
 
 
 @pytest.mark.parametrize("package", [tuner, tuner.core])
@@ -59,36 +55,45 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         _ = tuner.Optimiser
 
 
-def test_every_operation_of_the_wire_is_one_function_and_one_method_of_both_clients():
-    made = {name: called(function) for name, function in FUNCTIONS.items()}
-    assert sorted(call.op for call in made.values()) == sorted(OPS)
-    assert [name for name in vars(Asks) if not name.startswith("_")] == list(FUNCTIONS)
-    assert all(call.answer is OPS[call.op].answer for call in made.values())
+@pytest.mark.parametrize("row", OPS.values(), ids=OPS)
+def test_a_row_of_the_table_makes_its_request(row):
+    made = called(row)
+    assert (made.op, type(made.body), made.answer, made.campaign is not None) == (
+        row.name, row.body, row.answer, row.campaign,
+    )  # fmt: skip
+    assert getattr(Operations, row.method) is row
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_an_operation_has_the_arguments_of_its_body_and_a_word_for_each(name):
-    function = FUNCTIONS[name]
-    op = OPS[called(function).op]
-    parameters = dict(inspect.signature(function).parameters)
-    assert ("campaign" in parameters) == op.campaign
+@pytest.mark.parametrize("row", OPS.values(), ids=OPS)
+def test_an_operation_has_the_arguments_of_its_body_and_a_word_for_each(row):
+    parameters = dict(row.signature.parameters)
+    assert ("campaign" in parameters) == row.campaign
     parameters.pop("campaign", None)
-    fields = {} if name == "hello" else op.body.model_fields  # the client's own version is what it says
+    fields = {} if row.name == "hello" else row.body.model_fields  # the client's own version is what it says
     assert list(parameters) == list(fields)
     for one, field in fields.items():
         assert (parameters[one].default is inspect.Parameter.empty) == field.is_required(), one
         assert field.is_required() or parameters[one].default == field.default, one
-        assert f"        {one}: " in function.__doc__
+        assert re.search(rf"^    {one}: [A-Z].+\.$", row.words, re.MULTILINE)
+
+
+def test_an_operation_says_in_the_same_words_what_the_campaign_takes_it_for_and_makes_the_events_of_the_journal():
+    known = {model.model_fields["type"].default for model in get_args(get_args(events.Event)[0])}
+    for row in OPS.values():
+        assert set(row.events) <= known, row.name
+        if issubclass(row.body, people.Order):
+            assert row.about == row.body.__doc__
+            assert (row.lane == "urgent") == (row.body in people.URGENT), row.name
 
 
 @pytest.mark.parametrize("client", [Client, AsyncClient])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", METHODS)
 def test_a_method_shows_the_arguments_and_the_words_of_its_operation(client, name):
-    method, function = getattr(client, name), FUNCTIONS[name]
-    shown, meant = inspect.signature(method), inspect.signature(function)
-    assert list(shown.parameters.values())[1:] == list(meant.parameters.values())
-    assert shown.return_annotation is called(function).answer
-    assert inspect.getdoc(method) == inspect.getdoc(function)
+    method, row = getattr(client, name), METHODS[name]
+    shown = inspect.signature(method)
+    assert list(shown.parameters.values())[1:] == list(row.signature.parameters.values())
+    assert shown.return_annotation is row.answer
+    assert inspect.getdoc(method) == row.words.strip()
     assert (method.__name__, method.__qualname__) == (name, f"{client.__name__}.{name}")
     assert inspect.iscoroutinefunction(method) == (client is AsyncClient)
     assert f" {name}{shown}" in pydoc.render_doc(client, renderer=pydoc.plaintext)

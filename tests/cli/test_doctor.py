@@ -9,8 +9,8 @@ from tests.daemon.running import campaign_text
 from tests.journals.make import restore
 from tuner.cli import doctor_checks as checks
 from tuner.config import parse_config
-from tuner.config.daemon import Places
 from tuner.journal import FILE_NAME, NewRow, Store
+from tuner.places import Places
 from tuner.wire.keys import KeyRing
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tuner.config import Config, Continuous, Daemon, Integer, Stepped, Window, load_config, parse_config
-from tuner.config.daemon import places
+from tuner.config import Config, Continuous, Integer, Stepped, Window, load_config, parse_config
 from tuner.errors import ConfigError
+from tuner.places import places
 
 ROOT = Path(__file__).parents[2]
 SMALL = """\
@@ -131,10 +131,10 @@ def test_a_window_may_go_over_midnight():
 
 def test_the_daemon_lives_where_the_configuration_says_else_systemd_else_in_the_users_home(tmp_path):
     systemd = {"STATE_DIRECTORY": "/var/lib/tuner", "RUNTIME_DIRECTORY": "/run/tuner"}
-    assert places(Daemon(), systemd, tmp_path).requests == "ipc:///run/tuner/requests.sock"
-    assert places(Daemon(), systemd, tmp_path).state_directory == Path("/var/lib/tuner")
-    assert places(Daemon(), {}, tmp_path).state_directory == tmp_path / ".local" / "state" / "tuner"
-    assert places(Daemon(), {}, tmp_path).events == f"ipc://{tmp_path}/.local/state/tuner/events.sock"
-    configured = Daemon(state_directory=Path("/data"), requests="tcp://*:5555", events="tcp://*:5556")
-    assert places(configured, systemd, tmp_path).state_directory == Path("/data")
-    assert places(configured, systemd, tmp_path).events == "tcp://*:5556"
+    assert places(systemd, tmp_path).requests == "ipc:///run/tuner/requests.sock"
+    assert places(systemd, tmp_path).state_directory == Path("/var/lib/tuner")
+    assert places({}, tmp_path).state_directory == tmp_path / ".local" / "state" / "tuner"
+    assert places({}, tmp_path).events == f"ipc://{tmp_path}/.local/state/tuner/events.sock"
+    configured = places(systemd, tmp_path, Path("/data"), "tcp://*:5555", "tcp://*:5556")
+    assert configured.state_directory == Path("/data")
+    assert configured.events == "tcp://*:5556"

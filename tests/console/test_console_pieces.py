@@ -10,7 +10,6 @@ from tuner.console.deeds import CannotError
 from tuner.console.plot import place, plot
 from tuner.console.show import bar, fit, pad, rows
 from tuner.console.words import Words
-from tuner.wire.calls import judge
 from tuner.wire.messages import (
     CampaignView,
     EventMessage,
@@ -20,6 +19,7 @@ from tuner.wire.messages import (
     SliceView,
     TrialView,
 )
+from tuner.wire.operations import Operations
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 X = ParameterView(name="x", kind="continuous", unit="mm", start=1.0, low=0.0, high=10.0, step=None, choices=[])
@@ -161,6 +161,6 @@ def test_whether_a_deed_was_done_is_read_from_the_events():
     def event(actor, **body):
         return EventMessage(n=5, seq=9, campaign="press", at="", actor=actor, type="judgment_given", body=body)
 
-    deed = deeds.Deed(judge("press", 3, 7, 1.5), "say.judged")
+    deed = deeds.Deed(Operations.judge("press", 3, 7, 1.5), "say.judged")
     assert deeds.was_done(deed, "anna", [event("anna", duel=3, winner=7, judgment=2)])
     assert not deeds.was_done(deed, "anna", [event("ben", duel=3, winner=7), event("anna", duel=3, winner=8)])

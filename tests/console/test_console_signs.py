@@ -12,8 +12,8 @@ from tests.wire.counterpart import Counterpart, reply, view
 from tuner.console import session as session_module
 from tuner.console.deeds import Deed
 from tuner.console.session import Session
-from tuner.wire import calls
 from tuner.wire.aio import AsyncClient
+from tuner.wire.operations import Operations
 
 pytestmark = pytest.mark.asyncio
 STATUS = {"tuner": "0", "pid": 1, "started_at": "", "now": "", "seq": 1, "state_directory": "", "compute": {}}
@@ -108,7 +108,7 @@ async def test_one_ping_without_an_answer_is_no_lost_link(tmp_path, daemon, pati
         await acquired(daemon.answered, 3)
         assert session.linked
         assert losses == []
-        told = await session.act(Deed(calls.start("sasena"), "say.start"))
+        told = await session.act(Deed(Operations.start("sasena"), "say.start"))
         assert told.kind == "done"
 
 
@@ -145,7 +145,7 @@ async def test_silence_of_the_events_alone_is_no_lost_link(tmp_path, daemon, pat
     async with followed(tmp_path) as (session, losses):
         assert await asyncio.to_thread(daemon.there.subscribed.wait, PATIENT_S)
         daemon.there.subscribed.clear()
-        monkeypatch.setattr("tuner.wire.aio.SILENT_S", 0.0)
+        monkeypatch.setattr("tuner.wire.base.SILENT_S", 0.0)
         assert await asyncio.to_thread(
             daemon.there.subscribed.wait, PATIENT_S
         )  # it was silent: the client has begun anew

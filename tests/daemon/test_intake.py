@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tuner.campaign.decide import Refusal
 from tuner.daemon.intake import body_of, encoded, id_of, parsed, quick_id_of
 from tuner.wire.messages import Reply, Request
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 
 
 @pytest.mark.parametrize(

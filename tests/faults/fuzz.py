@@ -17,7 +17,7 @@ import zmq
 from tests.daemon.running import campaign_text
 from tuner.wire.endpoint import prepare
 from tuner.wire.keyfiles import ClientKey
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 
 GOOD_ID = re.compile(r"[0-9A-Za-z_-]{8,64}", re.ASCII)
 STATUSES = {"done", "accepted", "refused", "failed"}

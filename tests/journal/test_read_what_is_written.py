@@ -21,7 +21,7 @@ from tuner.journal.chain import canonical
 from tuner.report.story import recorded
 from tuner.wire import exchange
 from tuner.wire.messages import EventMessage, Message, Reply
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 
 KINDS = found()
 EVENTS = [kind for kind in KINDS if issubclass(kind, e.Fact) and "type" in kind.model_fields]

@@ -11,7 +11,7 @@ from tuner.wire.client import AsyncClient, Client, DeniedReply, Gap, RefusedRepl
 from tuner.wire.endpoint import Link
 from tuner.wire.keys import KeyRing
 from tuner.wire.messages import EventMessage
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,10 @@ import pytest
 import zmq
 
 from tuner.errors import TunerError
-from tuner.wire.asks import Ask, Asks
 from tuner.wire.client import Client
 from tuner.wire.endpoint import LARGEST_REPLY_BYTES, Link, is_encrypted, prepare
 from tuner.wire.exchange import Pacing
 from tuner.wire.keys import KeyRing
-from tuner.wire.ops import OPS
 
 
 @pytest.mark.parametrize(
@@ -105,17 +103,3 @@ def test_pauses_after_lost_connections_double_up_to_a_bound():
 
 def test_the_model_is_given_more_time_than_the_journal():
     assert Pacing("slices", None).total_s > Pacing("status", None).total_s
-
-
-def test_every_operation_has_a_method_with_its_body_and_answer():
-    arguments = {
-        "campaign": "c", "config": "x", "trial": 1, "duel": 1, "winner": 1, "judgment": 1, "reason": "r", "lot": "l",
-        "valid": True,
-    }  # fmt: skip
-    made = {}
-    for ask in vars(Asks).values():
-        if isinstance(ask, Ask):
-            names = ask._function.__code__.co_varnames[: ask._function.__code__.co_argcount]
-            call = ask._function(**{name: arguments[name] for name in names if name in arguments})
-            made[call.op] = (type(call.body), call.answer, call.campaign is not None)
-    assert made == {name: (op.body, op.answer, op.campaign) for name, op in OPS.items()}

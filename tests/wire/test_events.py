@@ -5,8 +5,7 @@ import pytest
 
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import Counterpart, free_endpoints, reply, view
-from tuner.wire import client as client_module
-from tuner.wire import follow
+from tuner.wire import base, follow
 from tuner.wire.client import Client, Gap, NoReplyError, RefusedReply, Silence
 from tuner.wire.keys import KeyRing
 from tuner.wire.messages import EventMessage, Progress
@@ -61,9 +60,9 @@ def test_following_begins_with_a_view_and_goes_on_with_the_events_after_it(daemo
 
 def test_the_subscription_stands_before_the_snapshot_is_asked(daemon, client, monkeypatch):
     order = []
-    subscribe, call = Client._subscribe, Client.call
+    subscribe, call = Client._subscribe, Client._call
     monkeypatch.setattr(Client, "_subscribe", lambda *a: order.append("subscribe") or subscribe(*a))
-    monkeypatch.setattr(Client, "call", lambda *a, **k: order.append(a[1].op) or call(*a, **k))
+    monkeypatch.setattr(Client, "_call", lambda *a, **k: order.append(a[1].op) or call(*a, **k))
     items = client.events("sasena")
     next(items)
     items.close()
@@ -135,7 +134,7 @@ def test_a_daemon_that_goes_and_comes_back_is_a_silence_and_then_a_view(places, 
 def test_events_come_again_after_a_handshake_was_refused(tmp_path, monkeypatch):
     """Libzmq never tries again on a socket whose handshake was refused once."""
     monkeypatch.setattr(follow, "SILENT_S", 0.3)
-    monkeypatch.setattr(client_module, "SILENT_S", 0.3)
+    monkeypatch.setattr(base, "SILENT_S", 0.3)
     ring = KeyRing.open(tmp_path)
     places = free_endpoints(2)
     key = ring.new("desk", "viewer", requests=places[0], events=places[1])

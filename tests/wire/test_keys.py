@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tuner.basics.vocabulary import Role
 from tuner.wire import keyfiles
 from tuner.wire.keyfiles import ClientKey, KeyFileError
 from tuner.wire.keys import KeyRing
@@ -214,7 +215,7 @@ def test_a_copy_under_another_name_is_not_accepted(ring, state):
     ring.reload_if_changed()
     assert ring.role_of(key.public) == ("desk", "viewer")
     assert "the names must agree" in ring.problems[0]
-    keyfiles.write(clients / "boss.key", ring.list()[0].model_copy(update={"name": "boss", "role": "engineer"}))
+    keyfiles.write(clients / "boss.key", ring.list()[0].model_copy(update={"name": "boss", "role": Role.ENGINEER}))
     ring.reload_if_changed()
     assert ring.role_of(key.public) is None
     assert "the same key: neither is accepted" in ring.problems[0]

@@ -21,7 +21,7 @@ from tuner.daemon.views import event_message
 from tuner.wire import messages as m
 from tuner.wire.exchange import answer
 from tuner.wire.follow import Follower
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 from tuner.wire.schema import document
 
 KEYWORDS = {

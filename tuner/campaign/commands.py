@@ -1,40 +1,62 @@
-"""What people, machines and clocks ask of a campaign: frozen models; those of people are also bodies on the wire."""
+"""What people, machines and clocks ask of a campaign: frozen models; those of people are in a light module."""
 
-from typing import Annotated, Any
-
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
 from tuner.campaign.events import GateResult, ModelMemory, SettingMap, Source
+from tuner.campaign.people import URGENT as URGENT_OF_PEOPLE
+from tuner.campaign.people import (
+    Abort,
+    Approve,
+    ChangeLot,
+    Exclude,
+    GoHome,
+    Hold,
+    Judge,
+    Order,
+    Reject,
+    Repeat,
+    Resume,
+    Retract,
+    Start,
+    Stop,
+    TellOutcome,
+    Tie,
+)
 from tuner.campaign.terms import Terms
 
-
-def _printable(text: str) -> str:
-    """Names and reasons are shown on screens and in logs: no line breaks, no escape sequences."""
-    if not text.isprintable():
-        raise ValueError("must be printable text of one line")
-    return text.strip()
-
-
-def _not_blank(text: str) -> str:
-    if not text:
-        raise ValueError("must not be blank")
-    return text
-
-
-def _whole(value: Any) -> Any:
-    """JSON has one kind of number: 1.0 is the same as 1, whichever a client's library writes."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Number = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(_whole)]
-Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
-Needed = Annotated[Text, AfterValidator(_not_blank)]
-
-
-class Order(BaseModel):
-    """Base of all commands: strict, frozen, nothing unknown."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+__all__ = [
+    "URGENT",
+    "Abort",
+    "AnswerHome",
+    "AnswerSetting",
+    "Approve",
+    "BeginTrial",
+    "ChangeLot",
+    "ChangeTerms",
+    "Command",
+    "Create",
+    "Exclude",
+    "Fault",
+    "GoHome",
+    "Hold",
+    "Interrupt",
+    "Judge",
+    "MachineOutcome",
+    "Order",
+    "Park",
+    "Propose",
+    "Reduel",
+    "Reject",
+    "Repeat",
+    "Resume",
+    "Retract",
+    "SendSetting",
+    "Start",
+    "Stop",
+    "TellOutcome",
+    "Tick",
+    "Tie",
+]
 
 
 class Create(Order):
@@ -47,101 +69,6 @@ class ChangeTerms(Order):
     """Go on with other budget, policy or limits."""
 
     terms: Terms
-
-
-class Start(Order):
-    """Begin tuning, or begin again after a stop."""
-
-
-class Hold(Order):
-    """Pause: the part under way is finished, nothing more is sent."""
-
-    reason: Text = Field("", description="why, for the record")
-
-
-class Resume(Order):
-    """Go on after a pause."""
-
-
-class Stop(Order):
-    """Stop tuning: the part under way is finished, then the machine goes to its known-good setting."""
-
-    reason: Text = Field("", description="why, for the record")
-
-
-class Abort(Order):
-    """Let go of the machine at once; it is sent nothing more, not even its known-good setting."""
-
-    reason: Text = Field("", description="why, for the record")
-
-
-class GoHome(Order):
-    """Bring the machine to its known-good setting; only while it is not tuning."""
-
-
-class Approve(Order):
-    """Allow the proposed setting to be sent."""
-
-    trial: Number = Field(description="number of the proposed trial")
-
-
-class Reject(Order):
-    """Forbid the proposed setting; another one will be proposed."""
-
-    trial: Number = Field(description="number of the proposed trial")
-    reason: Needed = Field(description="why; the model learns to stay away")
-
-
-class TellOutcome(Order):
-    """Say whether a trial made a part that can be judged; said again it corrects what was said before."""
-
-    trial: Number
-    valid: bool = Field(description="whether there is a part that can be judged")
-    reason: Text = Field("", description="why not; needed if it is not valid")
-
-
-class Judge(Order):
-    """Say which part of a duel is better."""
-
-    duel: Number
-    winner: Number = Field(description="number of the better trial")
-    took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(None, description="how long the answer took")
-
-
-class Tie(Order):
-    """Say that neither part of a duel can be told to be better."""
-
-    duel: Number
-    took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(None, description="how long the answer took")
-
-
-class Retract(Order):
-    """Take a judgment back."""
-
-    judgment: Number
-    reason: Text = Field("", description="why, for the record")
-
-
-class Exclude(Order):
-    """Leave a trial and everything said about it out of account."""
-
-    trial: Number
-    reason: Needed = Field(description="why, for the record")
-
-
-class Repeat(Order):
-    """Make a part again at the setting of an old trial."""
-
-    trial: Number
-
-
-class ChangeLot(Order):
-    """The material is another one from now on."""
-
-    lot: Annotated[str, Field(max_length=64), AfterValidator(_printable), AfterValidator(_not_blank)]
-
-
-# what follows comes from the daemon's own parts
 
 
 class Propose(Order):
@@ -224,8 +151,7 @@ class Tick(Order):
     """Time has passed; a question may be due."""
 
 
-# what makes a machine safer: nothing else may delay these
-URGENT = (Hold, Stop, Abort, GoHome, Park)
+URGENT = (*URGENT_OF_PEOPLE, Park)
 
 Command = (
     Create

@@ -3,39 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
+from tuner.basics.vocabulary import Mode as Mode
+from tuner.basics.vocabulary import Stage as Stage
 from tuner.campaign.events import ModelMemory, SettingMap, Source
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.champion import Judgment as CoreJudgment
 from tuner.core.optimizer.champion import crown
-
-
-class Mode(StrEnum):
-    """The state word, PackML's where it fits."""
-
-    IDLE = "Idle"
-    EXECUTE = "Execute"
-    HELD = "Held"
-    STOPPED = "Stopped"
-    ABORTED = "Aborted"
-    COMPLETE = "Complete"
-
-
-class Stage(StrEnum):
-    """How far a trial has come on its road."""
-
-    PROPOSED = "proposed"
-    APPROVED = "approved"
-    SENT = "sent"
-    APPLIED = "applied"
-    RUNNING = "running"
-    DONE = "done"
-    REJECTED = "rejected"
-    DROPPED = "dropped"
-
 
 NO_MEMORY = ModelMemory()
 OPEN_STAGES = frozenset({Stage.PROPOSED, Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING})

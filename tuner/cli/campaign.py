@@ -1,27 +1,40 @@
-"""`tuner campaign ...`: what people do with a campaign, from the command line."""
+"""`tuner campaign ...`: what people do with a campaign, from the command line; made from the table of operations."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from tuner.cli.connection import connected
-from tuner.config import load_config
 from tuner.errors import TunerError
-from tuner.wire import calls
-from tuner.wire.calls import Call
 from tuner.wire.client import Client
 from tuner.wire.messages import EventsAfter
-
-F = TypeVar("F", bound=Callable[..., Call[EventsAfter]])
+from tuner.wire.operation import AnyOperation, Call, as_sentence
+from tuner.wire.operations import Operations
 
 NUMBER = click.IntRange(1, 2**31)
-name_argument = click.argument("name", metavar="CAMPAIGN")
-trial_argument = click.argument("trial", type=NUMBER)
-reason_option = click.option("--reason", default="", help="Why, for the record.")
-needed_reason = click.option("--reason", required=True, help="Why, for the record.")
+_VALID, _NOT_VALID = "valid", "non-valid"
+_LEFT_OUT = frozenset({"took_s"})  # only a console knows
+
+# command -> (operation, what is told when it was done, with the arguments' names)
+ORDERS: dict[str, tuple[AnyOperation, str]] = {
+    "start": (Operations.start, "{campaign}: started"),
+    "hold": (Operations.hold, "{campaign}: held"),
+    "resume": (Operations.resume, "{campaign}: resumed"),
+    "stop": (Operations.stop, "{campaign}: stopped; the machine goes to its known-good setting"),
+    "abort": (Operations.abort, "{campaign}: aborted; the machine is sent nothing more"),
+    "home": (Operations.go_home, "{campaign}: the machine goes to its known-good setting"),
+    "lot": (Operations.change_lot, "{campaign}: the material is lot {lot} from now on"),
+    "approve": (Operations.approve, "{campaign}: trial {trial} approved"),
+    "reject": (Operations.reject, "{campaign}: trial {trial} rejected"),
+    "outcome": (Operations.tell_outcome, "{campaign}: trial {trial} is {valid}"),
+    "exclude": (Operations.exclude, "{campaign}: trial {trial} is left out of account"),
+    "repeat": (Operations.repeat, "{campaign}: trial {trial} will be made again"),
+    "judge": (Operations.judge, "{campaign}: in duel {duel} trial {winner} is better"),
+    "tie": (Operations.tie, "{campaign}: duel {duel} cannot be told"),
+    "retract": (Operations.retract, "{campaign}: judgment {judgment} is taken back"),
+}
 
 
 @click.group()
@@ -33,171 +46,63 @@ def campaign() -> None:
     """  # noqa: D301 - \b is click's mark for text that must not be wrapped
 
 
-def order(done: str) -> Callable[[F], Callable[..., None]]:
-    """Make a command of a function that returns a call; `done` says what was done, with the options' names in it."""
+def _sent(call: Callable[..., Call[EventsAfter]], done: str) -> Callable[..., None]:
+    """A command that sends the call of its arguments and tells that it was done."""
 
-    def decorate(function: F) -> Callable[..., None]:
-        @connected
-        @click.option("--id", "request_id", metavar="ID", help="Ask again for what got no answer, by its id.")
-        @functools.wraps(function)
-        def command(client: Client, request_id: str | None, **kwargs: Any) -> None:
-            call = function(**kwargs)
-            answer = client.call(call, request_id=request_id)
-            click.echo(f"{done.format(**kwargs)} (event {answer.n})")
+    @connected
+    @click.option("--id", "request_id", metavar="ID", help="Ask again for what got no answer, by its id.")
+    def command(client: Client, request_id: str | None, **given: Any) -> None:
+        answer = client.call(call(**given), request_id=request_id)
+        click.echo(f"{done.format(**given)} (event {answer.n})")
 
-        return command
-
-    return decorate
+    return command
 
 
-@campaign.command()
-@name_argument
-@order("{name}: started")
-def start(name: str) -> Call[EventsAfter]:
-    """Begin tuning, or begin again after a stop."""
-    return calls.start(name)
+def _parameter(operation: AnyOperation, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A field of the body as an argument or option."""
+    field = operation.body.model_fields[name]
+    if name == "reason":
+        default = None if field.is_required() else field.default
+        text = as_sentence(field.description)
+        return click.option("--reason", required=field.is_required(), default=default, help=text)
+    if name == "valid":
+        return click.argument(name, type=click.Choice([_VALID, _NOT_VALID]))
+    return click.argument(name, type=NUMBER) if field.annotation is int else click.argument(name, metavar=name.upper())
 
 
-@campaign.command()
-@name_argument
-@reason_option
-@order("{name}: held")
-def hold(name: str, reason: str) -> Call[EventsAfter]:
-    """Pause: the part under way is finished, nothing more is sent."""
-    return calls.hold(name, reason)
+def _add(name: str, operation: AnyOperation, done: str) -> None:
+    def call(**given: Any) -> Call[EventsAfter]:
+        return operation(**{field: value == _VALID if field == "valid" else value for field, value in given.items()})
+
+    command = _sent(call, done)
+    for field in reversed([field for field in operation.body.model_fields if field not in _LEFT_OUT]):
+        command = _parameter(operation, field)(command)
+    command = click.argument("campaign", metavar="CAMPAIGN")(command)
+    campaign.command(name, help=operation.about)(command)
 
 
-@campaign.command()
-@name_argument
-@order("{name}: resumed")
-def resume(name: str) -> Call[EventsAfter]:
-    """Go on after a pause."""
-    return calls.resume(name)
+for _name, (_operation, _done) in ORDERS.items():
+    _add(_name, _operation, _done)
 
 
-@campaign.command()
-@name_argument
-@reason_option
-@order("{name}: stopped; the machine goes to its known-good setting")
-def stop(name: str, reason: str) -> Call[EventsAfter]:
-    """Stop tuning: finish the part under way, then bring the machine home."""
-    return calls.stop(name, reason)
+def _created(config: Path) -> Call[EventsAfter]:
+    from tuner.config import load_config  # only now: no other command here needs the configuration's models
 
-
-@campaign.command()
-@name_argument
-@reason_option
-@order("{name}: aborted; the machine is sent nothing more")
-def abort(name: str, reason: str) -> Call[EventsAfter]:
-    """Let go of the machine at once; it is not even brought home."""
-    return calls.abort(name, reason)
-
-
-@campaign.command()
-@name_argument
-@order("{name}: the machine goes to its known-good setting")
-def home(name: str) -> Call[EventsAfter]:
-    """Bring the machine to its known-good setting; only while it is not tuning."""
-    return calls.go_home(name)
-
-
-@campaign.command()
-@click.argument("config", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@order("{config}: created")
-def create(config: Path) -> Call[EventsAfter]:
-    """Create the campaign of a configuration file, which must have exactly one.
-
-    The daemon takes it only with `create_over_wire = true` in its table [daemon]; else they come from its own files.
-    """
     load_config(config)  # errors with file and line come from here
     try:
-        return calls.create(config.read_text("utf-8-sig"))
+        return Operations.create(config.read_text("utf-8-sig"))
     except OSError as error:
         raise TunerError(f"{config} cannot be read: {error.strerror}") from None
 
 
-@campaign.command()
-@name_argument
-@click.argument("lot", metavar="LOT")
-@order("{name}: the material is lot {lot} from now on")
-def lot(name: str, lot: str) -> Call[EventsAfter]:
-    """The material is another one from now on."""
-    return calls.change_lot(name, lot)
+campaign.command(
+    "create",
+    help="""Create the campaign of a configuration file, which must have exactly one.
 
-
-@campaign.command()
-@name_argument
-@trial_argument
-@order("{name}: trial {trial} approved")
-def approve(name: str, trial: int) -> Call[EventsAfter]:
-    """Allow the proposed setting to be sent."""
-    return calls.approve(name, trial)
-
-
-@campaign.command()
-@name_argument
-@trial_argument
-@needed_reason
-@order("{name}: trial {trial} rejected")
-def reject(name: str, trial: int, reason: str) -> Call[EventsAfter]:
-    """Forbid the proposed setting; another one will be proposed."""
-    return calls.reject(name, trial, reason)
-
-
-@campaign.command()
-@name_argument
-@trial_argument
-@click.argument("what", type=click.Choice(["valid", "non-valid"]))
-@reason_option
-@order("{name}: trial {trial} is {what}")
-def outcome(name: str, trial: int, what: str, reason: str) -> Call[EventsAfter]:
-    """Say whether a trial made a part that can be judged, or correct it."""
-    return calls.tell_outcome(name, trial, what == "valid", reason)
-
-
-@campaign.command()
-@name_argument
-@trial_argument
-@needed_reason
-@order("{name}: trial {trial} is left out of account")
-def exclude(name: str, trial: int, reason: str) -> Call[EventsAfter]:
-    """Leave a trial and everything said about it out of account."""
-    return calls.exclude(name, trial, reason)
-
-
-@campaign.command()
-@name_argument
-@trial_argument
-@order("{name}: trial {trial} will be made again")
-def repeat(name: str, trial: int) -> Call[EventsAfter]:
-    """Make a part again at the setting of an old trial."""
-    return calls.repeat(name, trial)
-
-
-@campaign.command()
-@name_argument
-@click.argument("duel", type=NUMBER)
-@click.argument("winner", type=NUMBER)
-@order("{name}: in duel {duel} trial {winner} is better")
-def judge(name: str, duel: int, winner: int) -> Call[EventsAfter]:
-    """Say which trial of a duel made the better part."""
-    return calls.judge(name, duel, winner)
-
-
-@campaign.command()
-@name_argument
-@click.argument("duel", type=NUMBER)
-@order("{name}: duel {duel} cannot be told")
-def tie(name: str, duel: int) -> Call[EventsAfter]:
-    """Say that neither part of a duel can be told to be better."""
-    return calls.tie(name, duel)
-
-
-@campaign.command()
-@name_argument
-@click.argument("judgment", type=NUMBER)
-@reason_option
-@order("{name}: judgment {judgment} is taken back")
-def retract(name: str, judgment: int, reason: str) -> Call[EventsAfter]:
-    """Take a judgment back."""
-    return calls.retract(name, judgment, reason)
+    The daemon takes it only with `create_over_wire = true` in its table [daemon]; else they come from its own files.
+    """,
+)(
+    click.argument("config", type=click.Path(path_type=Path, dir_okay=False, exists=True))(
+        _sent(_created, "{config}: created")
+    )
+)

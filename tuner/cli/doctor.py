@@ -11,7 +11,8 @@ from tuner.cli import doctor_checks as checks
 from tuner.cli.doctor_checks import Finding
 from tuner.cli.state_option import state_option
 from tuner.config import Config
-from tuner.config.daemon import Daemon, places
+from tuner.config.daemon import Daemon
+from tuner.places import places
 from tuner.wire.client import Client
 
 _COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}
@@ -46,8 +47,8 @@ def examine(paths: Sequence[Path], state: Path | None, machines: bool, deadline_
     good, findings = checks.configs(paths)
     yield from findings
     settings = _daemon_table(good, state)
-    there = places(settings, os.environ, Path.home())
-    local = places(Daemon(state_directory=there.state_directory), os.environ, Path.home())
+    there = places(os.environ, Path.home(), settings.state_directory, settings.requests, settings.events)
+    local = places(os.environ, Path.home(), there.state_directory)
     campaigns = [campaign for config in good for campaign in config.campaigns]
     now = datetime.now(UTC)
     yield from checks.state_directory(there.state_directory)

@@ -17,14 +17,14 @@ from tuner.basics.text import counted
 from tuner.campaign.evolve import HistoryError, evolve, parsed
 from tuner.campaign.state import State
 from tuner.config import Campaign, Config, load_config
-from tuner.config.daemon import Places
 from tuner.errors import ConfigError, DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.journal import FILE_NAME, Store
 from tuner.machine.check import check_campaigns
-from tuner.wire import calls
+from tuner.places import LONGEST_SOCKET_PATH, Places
 from tuner.wire.client import Client
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import DIRECTORY, KeyRing
+from tuner.wire.operations import Operations
 
 Level = Literal["ok", "warn", "bad"]
 
@@ -34,7 +34,6 @@ _PLAUSIBLE_YEARS = range(2026, 2100)
 _CLOCKS_S = 0.2
 _CLOCKS_DIFFER_S = 0.05
 _FUTURE = timedelta(minutes=1)
-_LONGEST_SOCKET_PATH = 107  # bytes, a limit of the operating system
 _ANSWER_S = 2.0
 
 
@@ -175,9 +174,9 @@ def sockets(places: Places) -> Iterator[Finding]:
         path = endpoint.removeprefix("ipc://")
         if is_encrypted(endpoint):
             continue
-        if len(path.encode()) > _LONGEST_SOCKET_PATH:
+        if len(path.encode()) > LONGEST_SOCKET_PATH:
             yield Finding(
-                "bad", "sockets", f"{path} is longer than {_LONGEST_SOCKET_PATH} bytes: use a shorter directory"
+                "bad", "sockets", f"{path} is longer than {LONGEST_SOCKET_PATH} bytes: use a shorter directory"
             )
         elif Path(path).exists() and not _is_listened_to(path):
             yield Finding(
@@ -188,7 +187,7 @@ def sockets(places: Places) -> Iterator[Finding]:
 def daemon(client: Client) -> tuple[bool, Finding]:
     """Whether a daemon answers."""
     try:
-        body = client.call(calls.status(), timeout_s=_ANSWER_S)
+        body = client.call(Operations.status(), timeout_s=_ANSWER_S)
     except UnreachableError:
         return False, Finding("warn", "daemon", f"none answers at {client.link.requests}")
     except (DeniedError, TryAgainError) as error:

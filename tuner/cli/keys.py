@@ -1,18 +1,17 @@
 """`tuner keys ...`: who may reach the daemon over the network, and what for."""
 
 from pathlib import Path
-from typing import get_args
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from tuner.basics.vocabulary import Role
 from tuner.cli.state_option import state_directory, state_option
 from tuner.errors import TunerError
 from tuner.wire.endpoint import Link
 from tuner.wire.keyfiles import SUFFIX
 from tuner.wire.keys import DIRECTORY, KeyRing
-from tuner.wire.messages import Role
 
 
 @click.group()
@@ -25,14 +24,14 @@ def keys() -> None:
 
 @keys.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(get_args(Role)), required=True, help="What the client may do.")
+@click.option("--role", type=click.Choice([str(role) for role in Role]), required=True, help="What the client may do.")
 @click.option(
     "--out", metavar="FILE", type=click.Path(path_type=Path), help=f"Where to write it; default NAME{SUFFIX}."
 )
 @click.option("--connect", metavar="ENDPOINT", help="Where this client finds the daemon, such as tcp://host:5555.")
 @click.option("--events", metavar="ENDPOINT", help="Where it finds the events; default: the daemon says so.")
 @state_option
-def new(name: str, role: Role, out: Path | None, connect: str | None, events: str | None, state: Path | None) -> None:
+def new(name: str, role: str, out: Path | None, connect: str | None, events: str | None, state: Path | None) -> None:
     """Make a key and write the one file that its client needs.
 
     The file is a secret: hand it over on a safe way, and keep no copy.
@@ -43,7 +42,7 @@ def new(name: str, role: Role, out: Path | None, connect: str | None, events: st
         raise click.UsageError("--events needs --connect")
     target = out or Path(f"{name}{SUFFIX}")
     ring = KeyRing.open(state_directory(state))
-    key = ring.new(name, role, requests=connect, events=events)
+    key = ring.new(name, Role(role), requests=connect, events=events)
     try:
         key.save(target)
     except TunerError:

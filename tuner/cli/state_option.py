@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from tuner.places import places
+
 VARIABLE = "TUNER_STATE"
 
 state_option = click.option(
@@ -18,6 +20,4 @@ state_option = click.option(
 
 def state_directory(state: Path | None) -> Path:
     """The directory that the option means."""
-    from tuner.config.daemon import Daemon, places  # only now: `--help` must not load all of the configuration
-
-    return places(Daemon(state_directory=state), os.environ, Path.home()).state_directory
+    return places(os.environ, Path.home(), state).state_directory

@@ -9,10 +9,10 @@ import click
 
 from tuner.cli.connection import connected
 from tuner.errors import TryAgainError, UnreachableError
-from tuner.wire import calls
 from tuner.wire.client import Client, NoReplyError
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.messages import StatusBody
+from tuner.wire.operations import Operations
 
 _LOOK_S = 0.2
 _ANSWER_S = 2.0
@@ -29,7 +29,7 @@ def stop(client: Client, wait: bool, timeout_s: float) -> None:
     """
     before = client.status()
     try:
-        client.call(calls.stop_daemon(), timeout_s=_ANSWER_S)
+        client.call(Operations.stop_daemon(), timeout_s=_ANSWER_S)
     except NoReplyError as error:
         if not error.sent:
             raise
@@ -50,7 +50,7 @@ def wait_until_gone(client: Client, before: StatusBody, until_s: float, say: Cal
     told = ""
     while time.monotonic() < until_s:
         try:
-            now = client.call(calls.status(), timeout_s=_ANSWER_S)
+            now = client.call(Operations.status(), timeout_s=_ANSWER_S)
         except UnreachableError:
             if is_encrypted(client.link.requests) or not _is_running(before.pid):
                 return

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from tuner.basics.names import NameProblemError, person_name
-from tuner.wire import calls
-from tuner.wire.calls import Call
 from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentView, TrialView
+from tuner.wire.operation import Call
+from tuner.wire.operations import Operations
 
 Side = Literal["left", "right"]
 NAME_LENGTH = 64  # the wire's limit for who is signed in
@@ -94,13 +94,13 @@ def judge(view: CampaignView, side: Side, took_s: float | None) -> Deed:
     """The part on this side is better."""
     duel = duel_of(view)
     winner = duel.left if side == "left" else duel.right
-    call = calls.judge(view.name, duel.number, winner.number, took_s)
+    call = Operations.judge(view.name, duel.number, winner.number, took_s)
     return Deed(call, "say.judged", {"tag": winner.tag}, undoable=True)
 
 
 def tie(view: CampaignView, took_s: float | None) -> Deed:
     """Neither is."""
-    return Deed(calls.tie(view.name, duel_of(view).number, took_s), "say.tied", undoable=True)
+    return Deed(Operations.tie(view.name, duel_of(view).number, took_s), "say.tied", undoable=True)
 
 
 def scrap_choices(view: CampaignView) -> list[TrialView]:
@@ -123,7 +123,7 @@ def repeat_choices(view: CampaignView) -> list[TrialView]:
 
 def scrap(view: CampaignView, trial: TrialView, reason: str) -> Deed:
     """The part is not valid."""
-    call = calls.tell_outcome(view.name, trial.number, False, reason)
+    call = Operations.tell_outcome(view.name, trial.number, False, reason)
     return Deed(call, "say.scrapped", {"tag": trial.tag}, undoable=True)
 
 
@@ -132,13 +132,13 @@ def told_valid(view: CampaignView) -> Deed:
     trial = view.trial
     if not view.dry_run or trial is None or trial.stage != "running":
         raise CannotError("cannot.no_outcome")
-    call = calls.tell_outcome(view.name, trial.number, True)
+    call = Operations.tell_outcome(view.name, trial.number, True)
     return Deed(call, "say.told_valid", {"tag": trial.tag})
 
 
 def repeat(view: CampaignView, trial: TrialView) -> Deed:
     """Make the part again."""
-    return Deed(calls.repeat(view.name, trial.number), "say.repeated", {"tag": trial.tag})
+    return Deed(Operations.repeat(view.name, trial.number), "say.repeated", {"tag": trial.tag})
 
 
 def proposal_of(view: CampaignView) -> TrialView:
@@ -150,19 +150,19 @@ def proposal_of(view: CampaignView) -> TrialView:
 
 def approve(view: CampaignView, trial: TrialView) -> Deed:
     """Send the setting."""
-    return Deed(calls.approve(view.name, trial.number), "say.approved", {"tag": trial.tag})
+    return Deed(Operations.approve(view.name, trial.number), "say.approved", {"tag": trial.tag})
 
 
 def reject(view: CampaignView, trial: TrialView, reason: str) -> Deed:
     """Do not send it."""
-    return Deed(calls.reject(view.name, trial.number, reason), "say.rejected", {"tag": trial.tag})
+    return Deed(Operations.reject(view.name, trial.number, reason), "say.rejected", {"tag": trial.tag})
 
 
 def hold(view: CampaignView) -> Deed:
     """Pause; moves nothing, so nobody is asked whether he is sure."""
     if view.mode != "Execute":
         raise CannotError("cannot.mode", mode=view.mode)
-    return Deed(calls.hold(view.name), "say.held")
+    return Deed(Operations.hold(view.name), "say.held")
 
 
 def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> Deed:
@@ -173,7 +173,7 @@ def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime]
     judged_at = None if judgment is None else datetime.fromisoformat(judgment.at)
     if scrapped is not None and (judged_at is None or scrapped[1] > judged_at) and now - scrapped[1] <= minutes:
         trial = scrapped[0]
-        call = calls.tell_outcome(view.name, trial.number, True)
+        call = Operations.tell_outcome(view.name, trial.number, True)
         return Deed(call, "say.unscrapped", {"tag": trial.tag})
     if judgment is None or judged_at is None or now - judged_at > minutes:
         raise CannotError("cannot.no_undo", minutes=f"{view.undo_minutes:g}")
@@ -182,38 +182,38 @@ def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime]
 
 def retract(view: CampaignView, judgment: JudgmentView, reason: str) -> Deed:
     """Take a judgment back."""
-    return Deed(calls.retract(view.name, judgment.number, reason), "say.undone", {"number": judgment.number})
+    return Deed(Operations.retract(view.name, judgment.number, reason), "say.undone", {"number": judgment.number})
 
 
 def exclude(view: CampaignView, trial: TrialView, reason: str) -> Deed:
     """Leave a trial out of account."""
-    return Deed(calls.exclude(view.name, trial.number, reason), "say.excluded", {"tag": trial.tag})
+    return Deed(Operations.exclude(view.name, trial.number, reason), "say.excluded", {"tag": trial.tag})
 
 
 def moves(view: CampaignView) -> dict[str, Deed]:
     """What `s` offers in this mode: each deed by the text that asks for it, the usual one first."""
     name = view.name
-    home = Deed(calls.go_home(name), "say.homing")
-    abort = Deed(calls.abort(name), "say.aborted")
+    home = Deed(Operations.go_home(name), "say.homing")
+    abort = Deed(Operations.abort(name), "say.aborted")
     if view.mode in ENDED:
-        offered = {"ask.start": Deed(calls.start(name), "say.started"), "ask.home": home}
+        offered = {"ask.start": Deed(Operations.start(name), "say.started"), "ask.home": home}
         if view.phase == "returning_home":
             offered["ask.abort"] = abort
         return offered
-    offered = {"ask.stop": Deed(calls.stop(name), "say.stopped"), "ask.abort": abort}
+    offered = {"ask.stop": Deed(Operations.stop(name), "say.stopped"), "ask.abort": abort}
     return offered if view.mode == "Execute" else {**offered, "ask.home": home}
 
 
 def resume(view: CampaignView) -> Deed:
     """Go on after a pause."""
-    return Deed(calls.resume(view.name), "say.resumed")
+    return Deed(Operations.resume(view.name), "say.resumed")
 
 
 def change_lot(view: CampaignView, lot: str) -> Deed:
     """Other material."""
     if not 1 <= len(lot) <= 64:
         raise CannotError("cannot.bad_lot")
-    return Deed(calls.change_lot(view.name, lot), "say.lot", {"lot": lot})
+    return Deed(Operations.change_lot(view.name, lot), "say.lot", {"lot": lot})
 
 
 def was_done(deed: Deed, actor: str, events: list[Any]) -> bool:

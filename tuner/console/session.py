@@ -11,11 +11,11 @@ from typing import Literal
 
 from tuner.console.deeds import Deed, was_done
 from tuner.errors import DeniedError, TunerError, UnreachableError
-from tuner.wire import calls
 from tuner.wire.aio import AsyncClient
 from tuner.wire.errors import NoReplyError, ReplyError
 from tuner.wire.follow import Gap, Item
 from tuner.wire.messages import CampaignView, EventMessage, Progress, Welcome
+from tuner.wire.operations import Operations
 
 GUARD_S = 0.5  # an answer so soon after a new question was meant for the one before
 PING_EVERY_S = 1.0
@@ -167,7 +167,7 @@ class Session:
         """The campaign as it is now: a key may come before the news of what the key before it has done."""
         if self.linked:
             try:
-                self._see(await self.client.call(calls.snapshot(view.name), timeout_s=ACT_S))
+                self._see(await self.client.call(Operations.snapshot(view.name), timeout_s=ACT_S))
             except UnreachableError as error:
                 self._lose(str(error))
             except ReplyError:
@@ -206,7 +206,7 @@ class Session:
         for last, patience_s in zip((False, True), PATIENCE_S, strict=True):
             before = self.client.signs
             try:
-                await self.client.call(calls.ping(), timeout_s=patience_s)
+                await self.client.call(Operations.ping(), timeout_s=patience_s)
             except NoReplyError as error:
                 if self.linked and self.client.signs > before:
                     return
@@ -229,8 +229,8 @@ class Session:
     async def _found(self) -> None:
         since, self.lost, self.lost_at = self.lost_at, None, None
         try:
-            self.welcome = await self.client.call(calls.hello(), timeout_s=ACT_S)
-            status = await self.client.call(calls.status(), timeout_s=ACT_S)
+            self.welcome = await self.client.call(Operations.hello(), timeout_s=ACT_S)
+            status = await self.client.call(Operations.status(), timeout_s=ACT_S)
             self.names = frozenset(line.name for line in status.campaigns)
             for aside in status.set_aside:
                 self.tell(aside.name, "alarms.set_aside", text=aside.why)
@@ -324,7 +324,7 @@ class Session:
                 if not name or not self.linked:
                     continue
                 try:
-                    self._see(await self.client.call(calls.snapshot(name), timeout_s=ACT_S))
+                    self._see(await self.client.call(Operations.snapshot(name), timeout_s=ACT_S))
                 except UnreachableError as error:
                     self._lose(str(error))
                 except ReplyError:

@@ -9,10 +9,12 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 
 from tuner.basics.names import NameProblemError, person_name
+from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Actor, Refusal
 from tuner.wire.keys import KeyRing
-from tuner.wire.messages import Request, Role
-from tuner.wire.ops import OPS, Op
+from tuner.wire.messages import Request
+from tuner.wire.operation import AnyOperation
+from tuner.wire.operations import OPS
 
 DOMAIN = "tuner"
 LOCAL = "local"  # what a client of this host is called that names nobody
@@ -30,7 +32,7 @@ class Sender:
 log = logging.getLogger(__name__)
 
 
-class Doorman:
+class Authenticator:
     """Lets only known keys connect, and knows what each may do.
 
     Args:
@@ -40,22 +42,22 @@ class Doorman:
 
     def __init__(self, keys: KeyRing | None, local_role: Role) -> None:
         self._keys = keys
-        self._local_role: Role = local_role
-        self._authenticator: AsyncioAuthenticator | None = None
+        self._local_role = local_role
+        self._zap: AsyncioAuthenticator | None = None
         self._accepted = frozenset[str]() if keys is None else keys.accepted
 
     def start(self, context: zmq.asyncio.Context) -> None:
         """Begin to answer libzmq's question whether a key may connect; without that any key could."""
         if self._keys is None:
             return
-        self._authenticator = AsyncioAuthenticator(context)
-        self._authenticator.start()
-        self._authenticator.configure_curve_callback(domain=DOMAIN, credentials_provider=self)
+        self._zap = AsyncioAuthenticator(context)
+        self._zap.start()
+        self._zap.configure_curve_callback(domain=DOMAIN, credentials_provider=self)
 
     def stop(self) -> None:
         """Answer no more."""
-        if self._authenticator is not None:
-            self._authenticator.stop()
+        if self._zap is not None:
+            self._zap.stop()
 
     def callback(self, domain: str, key: bytes) -> bool:
         """Whether a key may connect; called by pyzmq's authenticator."""
@@ -97,7 +99,7 @@ class Doorman:
             Refusal: Its key is not known any more; taking a key away does not end its connections.
         """
         if door == "owner":
-            return Sender("", "engineer")
+            return Sender("", Role.ENGINEER)
         if door == "group":
             return Sender("", self._local_role)
         if self._keys is None:
@@ -109,7 +111,7 @@ class Doorman:
         return Sender(*found)
 
 
-def authorised(request: Request, sender: Sender) -> tuple[Op, Actor]:
+def authorised(request: Request, sender: Sender) -> tuple[AnyOperation, Actor]:
     """The operation and its actor.
 
     Raises:

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError
 
 from tuner.campaign.decide import Actor, Refusal
 from tuner.wire import messages as m
-from tuner.wire.ops import Op
+from tuner.wire.operation import AnyOperation
 
 _ID = re.compile(r"[0-9A-Za-z_-]{8,64}", re.ASCII)
 # the id of a message that is not even JSON, if it stands before everything nested, or behind it
@@ -33,7 +33,7 @@ class Asked:
     """
 
     request: m.Request
-    op: Op
+    op: AnyOperation
     actor: Actor
     key: str
     encrypted: bool
@@ -55,7 +55,7 @@ def parsed(content: bytes) -> m.Request:
     return request
 
 
-def body_of(op: Op, request: m.Request) -> BaseModel:
+def body_of(op: AnyOperation, request: m.Request) -> BaseModel:
     """The body, as the operation needs it.
 
     Raises:

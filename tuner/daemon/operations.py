@@ -3,16 +3,18 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
 from tuner.adapter import AdapterError
 from tuner.basics.text import listed
 from tuner.basics.times import text_of
+from tuner.basics.vocabulary import Role, Status
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import parsed
@@ -21,7 +23,7 @@ from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.config import parse_config
 from tuner.config.plugins import load_adapter
-from tuner.daemon.engine import Engine, Result
+from tuner.daemon.engine import Engine
 from tuner.daemon.intake import Asked, body_of, digest
 from tuner.daemon.journal_thread import Archive, RequestKey
 from tuner.daemon.model_questions import Questions
@@ -31,13 +33,14 @@ from tuner.errors import ConfigError
 from tuner.gate.plan import GateRefusal, Move, plan
 from tuner.machine.process import InUseError, Machine
 from tuner.wire import messages as m
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 
+Handle = Callable[[Asked, Any], Awaitable[BaseModel]]
 MOST_READERS = 2  # of the journal: what is to be written down waits for these at most
 
 
 class Answers:
-    """Answers requests.
+    """Answers requests: a public method for each operation that is not simply a command for the engine.
 
     Args:
         engine: Owns the campaigns.
@@ -77,59 +80,54 @@ class Answers:
         self._one_config = asyncio.Semaphore(1)  # a large configuration takes a thread that machines need too
         self._few_readers = asyncio.Semaphore(MOST_READERS)
 
-    async def __call__(self, asked: Asked) -> tuple[m.Status, BaseModel]:
-        """Status and body of the answer."""
-        request, actor = asked.request, asked.actor
-        body = body_of(asked.op, request)
-        if request.op == "daemon.stop":
-            self._stop(f"{actor.name} asked for it")
-            return "accepted", m.Accepted()
-        if asked.op.command:
-            key = RequestKey(asked.key, request.id, digest(request))
-            name, command = await self._command(request, body)
-            result = await self._engine.post(name, command, actor, request=key, arrived_s=asked.arrived_s)
-            return _answered(result)
-        if not asked.op.campaign or request.campaign is None:
-            return "done", self._about_daemon(body, asked)
-        state = await self._find(request.campaign)
-        return "done", await self._about_campaign(body, state, asked)
+    async def __call__(self, asked: Asked) -> tuple[Status, BaseModel]:
+        """Status and body of the answer: by the handler with the operation's name, or the engine for a command."""
+        handle: Handle = getattr(self, asked.op.method, self._order)
+        return asked.op.status, await handle(asked, body_of(asked.op, asked.request))
 
-    async def _command(self, request: m.Request, body: BaseModel) -> tuple[str, c.Command]:
-        if not isinstance(body, m.CreateBody):
-            return request.campaign or "", cast("c.Command", body)
+    async def _order(self, asked: Asked, body: c.Command) -> m.EventsAfter:
+        return await self._post(asked, asked.request.campaign or "", body)
+
+    async def _post(self, asked: Asked, name: str, command: c.Command) -> m.EventsAfter:
+        key = RequestKey(asked.key, asked.request.id, digest(asked.request))
+        result = await self._engine.post(name, command, asked.actor, request=key, arrived_s=asked.arrived_s)
+        if result.status != Status.DONE:
+            raise Refusal(result.code, result.text)
+        return m.EventsAfter(n=result.n)
+
+    async def create(self, asked: Asked, body: m.CreateBody) -> m.EventsAfter:
+        """A campaign from the text of a configuration."""
         async with self._one_config:
             name, terms = await asyncio.to_thread(_terms, body.config, self._facts)
-        return name, c.Create(terms=terms)
+        return await self._post(asked, name, c.Create(terms=terms))
 
-    async def _find(self, name: str) -> State:
-        """A campaign's state; one that is over is read from the journal, which commands need more than readers do."""
-        state = self._engine.states.get(name)
-        if state is None:
-            async with self._few_readers:
-                state = await self._engine.known.find(name)
-        if state is None:
-            raise Refusal("not_found", f"there is no campaign {name!r}")
-        return state
+    async def stop_daemon(self, asked: Asked, body: m.Nothing) -> m.Accepted:
+        """The daemon ends when its machines are home."""
+        self._stop(f"{asked.actor.name} asked for it")
+        return m.Accepted()
 
-    def _about_daemon(self, body: BaseModel, asked: Asked) -> BaseModel:
-        actor = asked.actor
+    async def hello(self, asked: Asked, body: m.Hello) -> m.Welcome:
+        """The version that both speak, who is asking, and what that one may do."""
+        common = set(body.versions) & {m.VERSION}
+        if not common:
+            raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol only")
+        known = OPS.keys() if self._facts.create_over_wire else OPS.keys() - {"campaign.create"}
+        return m.Welcome(
+            version=max(common),
+            tuner=self._facts.version,
+            you=asked.actor.signature,
+            role=Role(asked.actor.role),
+            ops=sorted(name for name in known if asked.actor.role in OPS[name].roles),
+            events=self._facts.events if asked.encrypted else self._facts.local_events,
+        )
+
+    async def ping(self, asked: Asked, body: m.Nothing) -> m.Pong:
+        """The time here."""
+        return m.Pong(now=text_of(self._clock()))
+
+    async def status(self, asked: Asked, body: m.Nothing) -> m.StatusBody:
+        """The daemon and its campaigns."""
         now = self._clock()
-        if isinstance(body, m.Hello):
-            common = set(body.versions) & {m.VERSION}
-            if not common:
-                raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol only")
-            known = OPS.keys() if self._facts.create_over_wire else OPS.keys() - {"campaign.create"}
-            allowed = sorted(name for name in known if actor.role in OPS[name].roles)
-            return m.Welcome(
-                version=max(common),
-                tuner=self._facts.version,
-                you=actor.signature,
-                role=cast("m.Role", actor.role),
-                ops=allowed,
-                events=self._facts.events if asked.encrypted else self._facts.local_events,
-            )
-        if asked.request.op == "ping":
-            return m.Pong(now=text_of(now))
         states = [self._engine.states[name] for name in sorted(self._engine.states)]
         return m.StatusBody(
             tuner=self._facts.version,
@@ -141,30 +139,23 @@ class Answers:
             campaigns=[campaign_line(state, now) for state in states],
             over=self._engine.known.over(),
             set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.known.set_aside.items())],
-            compute=_stats(self._compute),
+            compute=asdict(self._compute.stats()),
             troubles=self._troubles.count,
             busy=self._busy(),
         )
 
-    async def _about_campaign(self, body: BaseModel, state: State, asked: Asked) -> BaseModel:
-        op = asked.request.op
-        if op == "snapshot":
-            return campaign_view(state, self._clock())
-        if op == "config":
-            return m.ConfigBody(terms=state.terms.model_dump(mode="json"))
-        if op == "champion":
-            return _champion(state)
-        if isinstance(body, m.HistoryBody):
-            return await self._history(state, body)
-        if isinstance(body, m.TrialsBody):
-            return _trials(state, body)
-        if isinstance(body, m.PlanBody):
-            return await self._plan(state, body)
-        return await self._questions.ask(op, state, asked.key)
+    async def snapshot(self, asked: Asked, body: m.Nothing) -> m.CampaignView:
+        """Everything a console shows."""
+        return campaign_view(await self._state(asked), self._clock())
 
-    async def _history(self, state: State, body: m.HistoryBody) -> m.HistoryPage:
-        last = min(state.count, (body.before or state.count + 1) - 1)
-        first = max(1, last - body.limit + 1)
+    async def config(self, asked: Asked, body: m.Nothing) -> m.ConfigBody:
+        """The terms."""
+        return m.ConfigBody(terms=(await self._state(asked)).terms.model_dump(mode="json"))
+
+    async def history(self, asked: Asked, body: m.HistoryBody) -> m.HistoryPage:
+        """A page of events, from the journal."""
+        state = await self._state(asked)
+        first, last = _page(state.count, body)
         async with self._few_readers:
             rows = await self._archive.call(lambda store: store.part(state.name, first, last - first + 1))
         events = [
@@ -173,7 +164,33 @@ class Answers:
         ]
         return m.HistoryPage(events=events[::-1], more=first > 1)
 
-    async def _plan(self, state: State, body: m.PlanBody) -> m.PlanView:
+    async def trials(self, asked: Asked, body: m.TrialsBody) -> m.TrialsPage:
+        """A page of trials, with the judgments about them."""
+        state = await self._state(asked)
+        first, last = _page(len(state.trials), body)
+        trials = state.trials[first - 1 : last]
+        shown = {trial.number for trial in trials}
+        judgments = [judgment_view(j) for j in state.judgments if max(j.left, j.right) in shown]
+        return m.TrialsPage(trials=[trial_view(t) for t in trials[::-1]], judgments=judgments[::-1], more=first > 1)
+
+    async def champion(self, asked: Asked, body: m.Nothing) -> m.ChampionBody:
+        """The champion and its duels."""
+        state = await self._state(asked)
+        number = state.champion
+        if number is None:
+            return m.ChampionBody(champion=None, judgments=[])
+        duels = [judgment_view(judgment) for judgment in state.judgments if number in judgment.pair]
+        return m.ChampionBody(champion=trial_view(state.trials[number - 1]), judgments=duels[::-1])
+
+    async def recommendation(self, asked: Asked, body: m.Nothing) -> BaseModel:
+        """What only the model knows, as all three of these."""
+        return await self._questions.ask(asked.request.op, await self._state(asked), asked.key)
+
+    explanation = slices = recommendation
+
+    async def plan(self, asked: Asked, body: m.PlanBody) -> m.PlanView:
+        """The moves, as the gate would make them."""
+        state = await self._state(asked)
         setting = body.setting if body.setting is not None else state.trial.setting if state.trial else None
         if setting is None:
             raise Refusal("not_found", "no setting waits to be sent")
@@ -191,6 +208,17 @@ class Answers:
         return m.PlanView(
             steps=[move.setting for move in moves], seconds=sum(move.wait_s for move in moves), texts=texts
         )
+
+    async def _state(self, asked: Asked) -> State:
+        """A campaign's state; one that is over is read from the journal, which commands need more than readers do."""
+        name = asked.request.campaign or ""
+        state = self._engine.states.get(name)
+        if state is None:
+            async with self._few_readers:
+                state = await self._engine.known.find(name)
+        if state is None:
+            raise Refusal("not_found", f"there is no campaign {name!r}")
+        return state
 
     async def _setting_of(self, state: State) -> tuple[dict[str, Any], str]:
         """What the machine has, and where that is known from if it could not be asked now.
@@ -216,12 +244,6 @@ class Facts(BaseModel):
     create_over_wire: bool = False
     create_adapters: tuple[str, ...] = ()
     local_events: str
-
-
-def _answered(result: Result) -> tuple[m.Status, BaseModel]:
-    if result.status != "done":
-        raise Refusal(result.code, result.text)
-    return "done", m.EventsAfter(n=result.n)
 
 
 def _terms(text: str, facts: Facts) -> tuple[str, Terms]:
@@ -256,26 +278,10 @@ def _terms(text: str, facts: Facts) -> tuple[str, Terms]:
     return campaign.name, Terms.of(campaign)
 
 
-def _stats(compute: Backend) -> dict[str, Any]:
-    stats = compute.stats()
-    return {name: getattr(stats, name) for name in stats.__dataclass_fields__}
-
-
-def _champion(state: State) -> m.ChampionBody:
-    number = state.champion
-    if number is None:
-        return m.ChampionBody(champion=None, judgments=[])
-    duels = [judgment_view(judgment) for judgment in state.judgments if number in judgment.pair]
-    return m.ChampionBody(champion=trial_view(state.trials[number - 1]), judgments=duels[::-1])
-
-
-def _trials(state: State, body: m.TrialsBody) -> m.TrialsPage:
-    last = min(len(state.trials), (body.before or len(state.trials) + 1) - 1)
-    first = max(1, last - body.limit + 1)
-    trials = state.trials[first - 1 : last]
-    shown = {trial.number for trial in trials}
-    judgments = [judgment_view(j) for j in state.judgments if max(j.left, j.right) in shown]
-    return m.TrialsPage(trials=[trial_view(trial) for trial in trials[::-1]], judgments=judgments[::-1], more=first > 1)
+def _page(count: int, body: m.HistoryBody | m.TrialsBody) -> tuple[int, int]:
+    """The numbers of the first and the last on a page."""
+    last = min(count, (body.before or count + 1) - 1)
+    return max(1, last - body.limit + 1), last
 
 
 def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tuner.basics.text import counted
 from tuner.basics.times import utc_now
+from tuner.basics.vocabulary import Role
 from tuner.campaign import commands as c
 from tuner.campaign.decide import automatic
 from tuner.campaign.events import CampaignHeld, Event, HomeAnswered, SettingAnswered
@@ -26,9 +27,7 @@ from tuner.compute.engine_name import engine_name
 from tuner.compute.worker_pool import Pool
 from tuner.config import Config
 from tuner.config.campaign import shared_machines
-from tuner.config.daemon import Daemon as DaemonConfig
-from tuner.config.daemon import Places, owners, places
-from tuner.daemon.authenticator import Doorman
+from tuner.daemon.authenticator import Authenticator
 from tuner.daemon.calendar import Calendar
 from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Engine
@@ -42,6 +41,7 @@ from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
 from tuner.machine.process import Machine
+from tuner.places import Places, owners, places
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 
@@ -78,13 +78,14 @@ class Setup:
     @property
     def places(self) -> Places:
         """Where the daemon lives."""
-        return places(self.config.daemon, self.environ, self.home)
+        named = self.config.daemon
+        return places(self.environ, self.home, named.state_directory, named.requests, named.events)
 
     @property
     def local(self) -> Places:
         """Where its sockets for this machine are, whatever the network's are."""
         state = self.places.state_directory
-        local = places(DaemonConfig(state_directory=state), self.environ, self.home)
+        local = places(self.environ, self.home, state)
         ours = self.places
         return Places(
             state,
@@ -116,10 +117,10 @@ class Service:
         _prepare_processes()
         self._archive = await Archive.open(setup.places.state_directory)
         secure = [e for e in (setup.places.requests, setup.places.events) if is_encrypted(e)]
-        doorman = Doorman(
-            KeyRing.open(setup.places.state_directory) if secure else None, setup.config.daemon.local_role
+        authenticator = Authenticator(
+            KeyRing.open(setup.places.state_directory) if secure else None, Role(setup.config.daemon.local_role)
         )
-        self._sockets = Sockets(doorman, self._clock, self._troubles)
+        self._sockets = Sockets(authenticator, self._clock, self._troubles)
         self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
         self._drain = Drain(self._engine, self._works, self._notifier, self._changed, self._hurry)
         backups = setup.places.state_directory / "backups"

@@ -16,16 +16,17 @@ import zmq.asyncio
 from pydantic import BaseModel
 
 from tuner.basics.times import text_of
+from tuner.basics.vocabulary import Lane, Status
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
-from tuner.config.daemon import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
-from tuner.daemon.authenticator import Door, Doorman, authorised
+from tuner.daemon.authenticator import Authenticator, Door, authorised
 from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
 from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
+from tuner.places import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
 
@@ -67,13 +68,13 @@ class Sockets:
     """The daemon's sockets.
 
     Args:
-        doorman: Knows the clients.
+        authenticator: Knows the clients.
         clock: The wall clock.
         troubles: Where errors of single messages are counted.
     """
 
-    def __init__(self, doorman: Doorman, clock: Callable[[], datetime], troubles: Troubles) -> None:
-        self._doorman = doorman
+    def __init__(self, authenticator: Authenticator, clock: Callable[[], datetime], troubles: Troubles) -> None:
+        self._authenticator = authenticator
         self._clock = clock
         self._troubles = troubles
         self._context = zmq.asyncio.Context()
@@ -87,7 +88,7 @@ class Sockets:
 
     def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
         """Open the sockets; the lock of the state directory must be held, for a socket's file can be taken over."""
-        self._doorman.start(self._context)
+        self._authenticator.start(self._context)
         for endpoint in requests:
             router = self._context.socket(zmq.ROUTER)
             router.setsockopt(zmq.ROUTER_MANDATORY, 1)
@@ -102,7 +103,7 @@ class Sockets:
     def _prepare(self, socket: "zmq.Socket[bytes] | zmq.asyncio.Socket", endpoint: str, largest_bytes: int) -> None:
         limit(socket, largest_bytes)
         if is_encrypted(endpoint):
-            self._doorman.secure(socket)
+            self._authenticator.secure(socket)
         if endpoint.startswith("ipc://"):
             self._locks.append(_reserve(Path(endpoint.removeprefix("ipc://"))))
         before = os.umask(0o177)  # nobody else comes in between binding and the rights of the file
@@ -139,7 +140,7 @@ class Sockets:
 
     def _send(self, topic: bytes, message: BaseModel) -> None:
         frames = [topic, encoded(message)]
-        if self._doorman.somebody_left():
+        if self._authenticator.somebody_left():
             self._shut_out()
         for publisher in self._publishers.values():
             publisher.send_multipart(frames, zmq.NOBLOCK)  # a PUB socket drops what a slow subscriber does not take
@@ -170,13 +171,13 @@ class Sockets:
         self._publishers[endpoint] = publisher
         log.info("a key was taken away: everybody shows theirs again at %s", endpoint)
 
-    async def serve(self, answer: "Answerer") -> None:
+    async def serve(self, answer: "Handler") -> None:
         """Answer requests for ever."""
         await asyncio.gather(
             self._take_turns(answer), *(self._receive(listener, answer) for listener in self._listeners)
         )
 
-    async def _receive(self, listener: _Listener, answer: "Answerer") -> None:
+    async def _receive(self, listener: _Listener, answer: "Handler") -> None:
         """Take what comes: urgent requests are begun at once, others stand in line."""
         while True:
             for _ in range(_AT_A_TIME):
@@ -187,12 +188,12 @@ class Sockets:
                     self._troubles.note("taking a message")
             await asyncio.sleep(0)  # a socket that always has a message would never let others run
 
-    async def _take_turns(self, answer: "Answerer") -> None:
+    async def _take_turns(self, answer: "Handler") -> None:
         while True:
             self._begin(await self._lanes.next(), answer)
             await asyncio.sleep(0)  # one of these for each turn of what is urgent
 
-    def _take(self, listener: _Listener, frames: list[zmq.Frame], answer: "Answerer") -> None:
+    def _take(self, listener: _Listener, frames: list[zmq.Frame], answer: "Handler") -> None:
         """Decide at once whether and when a message is answered."""
         client, frame = frames[0].bytes, frames[-1]
         try:
@@ -206,9 +207,9 @@ class Sockets:
             return
         except Exception:  # noqa: BLE001 - whoever sent it is told so
             self._troubles.note("reading a request")
-            self._reply(listener, client, m.Reply(id=id_of(frame.bytes), status="failed", code="defect", text=DEFECT))
+            self._reply(listener, client, _defect(id_of(frame.bytes)))
             return
-        if visit.asked.op.lane == "urgent":
+        if visit.asked.op.lane is Lane.URGENT:
             self._begin(visit, answer)
 
     def _admitted(self, listener: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
@@ -218,7 +219,7 @@ class Sockets:
             Refusal: It is not allowed, is no request, or there are too many.
         """
         now_s = asyncio.get_running_loop().time()
-        sender = self._doorman.identify(frame, listener.door)
+        sender = self._authenticator.identify(frame, listener.door)
         pace = NETWORK if listener.encrypted else LOCAL
         key = sender.key or f"local {listener.door}"  # no key can be called so
         content = frame.bytes
@@ -230,7 +231,7 @@ class Sockets:
         request = parsed(content)
         op, actor = authorised(request, sender)
         visit = _Visit(listener, client, Asked(request, op, actor, key, listener.encrypted, now_s))
-        if op.lane == "urgent":
+        if op.lane is Lane.URGENT:
             entered = self._lanes.enter_urgent(key, client, now_s)
         else:
             entered = affords and self._lanes.enter(key, client, visit)
@@ -238,21 +239,21 @@ class Sockets:
             raise Refusal("busy", BUSY)
         return visit
 
-    def _begin(self, visit: _Visit, answer: "Answerer") -> None:
+    def _begin(self, visit: _Visit, answer: "Handler") -> None:
         task = asyncio.create_task(self._handle(visit, answer))
         self._open.add(task)
         task.add_done_callback(self._open.discard)
 
-    async def _handle(self, visit: _Visit, answer: "Answerer") -> None:
+    async def _handle(self, visit: _Visit, answer: "Handler") -> None:
         asked = visit.asked
         try:
             self._reply(visit.listener, visit.client, await self._answer(asked, answer))
         except Exception:  # noqa: BLE001 - nobody would hear of it
             self._troubles.note("answering a request")
         finally:
-            self._lanes.done(asked.key, visit.client, urgent=asked.op.lane == "urgent")
+            self._lanes.done(asked.key, visit.client, urgent=asked.op.lane is Lane.URGENT)
 
-    async def _answer(self, asked: Asked, answer: "Answerer") -> m.Reply:
+    async def _answer(self, asked: Asked, answer: "Handler") -> m.Reply:
         identity = asked.request.id
         try:
             status, value = await answer(asked)
@@ -262,7 +263,7 @@ class Sockets:
             return _refused(identity, refusal)
         except Exception:  # noqa: BLE001 - whoever asked is told so
             self._troubles.note(f"answering {asked.request.op}")
-            return m.Reply(id=identity, status="failed", code="defect", text=DEFECT)
+            return _defect(identity)
 
     def _reply(self, listener: _Listener, client: bytes, reply: m.Reply) -> None:
         """Answer, or not: a client that has gone or does not read must not keep others waiting.
@@ -282,16 +283,16 @@ class Sockets:
             listener.router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
         for publisher in self._publishers.values():
             publisher.close(0)
-        self._doorman.stop()
+        self._authenticator.stop()
         self._context.term()
         for lock in self._locks:
             os.close(lock)
 
 
-class Answerer(Protocol):
+class Handler(Protocol):
     """What answers a request that is allowed."""
 
-    async def __call__(self, asked: Asked) -> tuple[m.Status, BaseModel]:
+    async def __call__(self, asked: Asked) -> tuple[Status, BaseModel]:
         """Status and body of the answer; raises a Refusal."""
 
 
@@ -303,8 +304,12 @@ def door_of(endpoint: str) -> Door:
 
 
 def _refused(identity: str, refusal: Refusal) -> m.Reply:
-    status: m.Status = "failed" if refusal.code in FAILURES else "refused"
+    status = Status.FAILED if refusal.code in FAILURES else Status.REFUSED
     return m.Reply(id=identity, status=status, code=refusal.code, text=refusal.text)
+
+
+def _defect(identity: str) -> m.Reply:
+    return m.Reply(id=identity, status=Status.FAILED, code="defect", text=DEFECT)
 
 
 def _reserve(path: Path) -> int:

@@ -5,31 +5,32 @@ from statistics import median
 from typing import Any
 
 from tuner.basics.times import text_of
+from tuner.basics.vocabulary import Mode, Phase, Stage
 from tuner.campaign.decide import budget_end
 from tuner.campaign.effects import wake_at
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.questions import due
-from tuner.campaign.state import Judgment, Mode, Stage, State, Trial
+from tuner.campaign.state import Judgment, State, Trial
 from tuner.campaign.windows import left_this_hour
 from tuner.config.parameters import parameter_info
 from tuner.wire import messages as m
 
 _RECENT = 20
 _STAGE_PHASES = {
-    Stage.PROPOSED: ("awaiting_approval", "waits for an engineer to approve the setting of part {tag}"),
-    Stage.APPROVED: ("sending", "about to send the setting of part {tag}"),
-    Stage.SENT: ("sending", "sending the setting of part {tag}"),
-    Stage.APPLIED: ("settling", "the machine settles before part {tag} is made"),
-    Stage.RUNNING: ("running", "the machine makes part {tag}"),
+    Stage.PROPOSED: (Phase.AWAITING_APPROVAL, "waits for an engineer to approve the setting of part {tag}"),
+    Stage.APPROVED: (Phase.SENDING, "about to send the setting of part {tag}"),
+    Stage.SENT: (Phase.SENDING, "sending the setting of part {tag}"),
+    Stage.APPLIED: (Phase.SETTLING, "the machine settles before part {tag} is made"),
+    Stage.RUNNING: (Phase.RUNNING, "the machine makes part {tag}"),
 }
 
 
-def phase(state: State, now: datetime) -> tuple[str, str, datetime]:
+def phase(state: State, now: datetime) -> tuple[Phase, str, datetime]:
     """What the campaign does now: a word, a sentence, and since when."""
     trial, duel = state.trial, state.duel
     if state.machine.home_wanted is not None and (trial is None or trial.stage is not Stage.RUNNING):
         return (
-            "returning_home",
+            Phase.RETURNING_HOME,
             f"the machine returns to its known-good setting: {state.machine.home_wanted}",
             state.since,
         )
@@ -39,19 +40,19 @@ def phase(state: State, now: datetime) -> tuple[str, str, datetime]:
             sentence = "dry run: make part {tag} by hand and tell its outcome"
         return word, sentence.format(tag=trial.tag), trial.staged_at
     if state.mode is not Mode.EXECUTE:
-        sentence = state.reason or f"tuning is {str(state.mode).lower()}"
+        sentence = state.reason or f"tuning is {state.mode.lower()}"
         if state.machine.home_failed is not None:
             sentence += f"; the machine is NOT at its known-good setting: {state.machine.home_failed}"
-        return str(state.mode).lower(), sentence, state.since
+        return Phase(state.mode.lower()), sentence, state.since
     if duel is not None:
         tags = " and ".join(state.trials[number - 1].tag for number in (duel.left, duel.right))
-        return "asking", f"waits for an operator to compare parts {tags}", duel.asked_at
+        return Phase.ASKING, f"waits for an operator to compare parts {tags}", duel.asked_at
     last = max(
         [state.since, *(t.ended_at for t in state.trials[-1:] if t.ended_at), *(j.at for j in state.judgments[-1:])]
     )
     if due(state) is not None:
-        return "waiting_for_window", "a question waits until operators may be asked", last
-    return "proposing", "the model looks for the next setting", last
+        return Phase.WAITING_FOR_WINDOW, "a question waits until operators may be asked", last
+    return Phase.PROPOSING, "the model looks for the next setting", last
 
 
 def typical_s(state: State) -> float | None:
@@ -72,7 +73,7 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         name=state.name,
         machine_name=state.terms.machine,
         adapter=state.terms.adapter.name,
-        mode=str(state.mode),
+        mode=state.mode,
         phase=word,
         phase_text=sentence,
         phase_since=text_of(since),
@@ -111,10 +112,10 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
     )
 
 
-def _expected_s(state: State, word: str) -> float | None:
-    if word == "running":
+def _expected_s(state: State, word: Phase) -> float | None:
+    if word is Phase.RUNNING:
         return typical_s(state)
-    return state.terms.policy.settling_s or None if word == "settling" else None
+    return state.terms.policy.settling_s or None if word is Phase.SETTLING else None
 
 
 def _parameter(parameter: Any) -> m.ParameterView:
@@ -195,7 +196,7 @@ def campaign_line(state: State, now: datetime) -> m.CampaignLine:
     return m.CampaignLine(
         name=state.name,
         machine_name=state.terms.machine,
-        mode=str(state.mode),
+        mode=state.mode,
         phase=word,
         phase_text=sentence,
         trials=state.terms.budget.trials,

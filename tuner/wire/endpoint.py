@@ -5,15 +5,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import zmq
-from pydantic import TypeAdapter, ValidationError
 
 from tuner.basics.text import shown
-from tuner.config.daemon import Daemon, Endpoint, owners, places
 from tuner.errors import TunerError
-from tuner.wire.keyfiles import ClientKey
+from tuner.places import checked_endpoint, owners, places
+
+if TYPE_CHECKING:
+    from tuner.wire.keyfiles import ClientKey
 
 HEARTBEAT_S = 2.0  # between two signs of life of an open connection
 HEARTBEAT_LOST_S = 6.0  # without one the connection is given up and made anew
@@ -22,7 +23,7 @@ HIGH_WATER = 1000  # messages waiting in a socket
 LARGEST_REPLY_BYTES = 16_000_000  # a page of trials is larger than any request may be
 BEAT_S = 2.0  # between two messages on the topic ~beat
 SILENT_S = 6.0  # without any message the daemon counts as lost
-EVENTS_FILE = "events.sock"  # beside the file that answers requests, see `tuner.config.daemon.places`
+EVENTS_FILE = "events.sock"  # beside the file that answers requests, see `tuner.places`
 
 SERVICE = Path("/run/tuner")  # systemd's RuntimeDirectory of the unit that we ship
 
@@ -30,7 +31,6 @@ _RECONNECT_MS = 100
 _RECONNECT_MOST_MS = 2000
 _ANY_HOST = re.compile(r"tcp://(\*|0\.0\.0\.0|\[::\]):(\d+)")
 _HOST = re.compile(r"tcp://(.+):\d+")
-_ENDPOINT: TypeAdapter[str] = TypeAdapter(Endpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Link:
 
     requests: str
     events: str | None = None
-    key: ClientKey | None = None
+    key: "ClientKey | None" = None
 
     def __post_init__(self) -> None:
         for endpoint in filter(None, (self.requests, self.events)):
             try:
-                _ENDPOINT.validate_python(endpoint)
-            except ValidationError as error:
-                raise TunerError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
+                checked_endpoint(endpoint)
+            except ValueError as error:
+                raise TunerError(str(error)) from None
             if _ANY_HOST.fullmatch(endpoint):
                 raise TunerError(f"{shown(endpoint)} is where a daemon listens; to connect, name its host")
 
@@ -62,7 +62,7 @@ class Link:
 
         Whoever may open the socket of the daemon's own user takes that one, with an engineer's rights.
         """
-        there = places(Daemon(state_directory=state_directory), environ, home)
+        there = places(environ, home, state_directory)
         service = SERVICE / Path(there.requests.removeprefix("ipc://")).name
         if state_directory is None and not Path(there.requests.removeprefix("ipc://")).exists() and service.exists():
             events = f"ipc://{SERVICE / Path(there.events.removeprefix('ipc://')).name}"
@@ -113,7 +113,7 @@ def limit(socket: zmq.Socket[Any], largest_bytes: int) -> None:
     socket.setsockopt(zmq.HANDSHAKE_IVL, round(HANDSHAKE_S * 1000))
 
 
-def prepare(socket: zmq.Socket[Any], endpoint: str, key: ClientKey | None) -> None:
+def prepare(socket: zmq.Socket[Any], endpoint: str, key: "ClientKey | None") -> None:
     """Make a client's socket ready to connect."""
     limit(socket, LARGEST_REPLY_BYTES)
     socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)

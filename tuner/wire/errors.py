@@ -1,5 +1,8 @@
 """What can go wrong between a client and the daemon; each kind answers "would trying again help?"."""
 
+from pydantic import ValidationError
+
+from tuner.basics.vocabulary import Status
 from tuner.errors import DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.wire.messages import Reply, Request
 
@@ -54,8 +57,15 @@ class FailedReply(ReplyError, TryAgainError):  # noqa: N818 - the protocol's wor
 
 def error_of(reply: Reply) -> ReplyError | None:
     """The error that a reply tells of, or None."""
-    if reply.status == "failed":
+    if reply.status is Status.FAILED:
         return FailedReply(reply)
-    if reply.status == "refused":
+    if reply.status is Status.REFUSED:
         return DeniedReply(reply) if reply.code == "denied" else RefusedReply(reply)
     return None
+
+
+def sentence(error: ValidationError) -> str:
+    """What is wrong with a message, without its content: the first thing, and where."""
+    details = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(step) for step in details["loc"])
+    return f"{where}: {details['msg']}" if where else details["msg"]

@@ -1,5 +1,6 @@
 """One request and its reply, without sockets: what is sent, how long to wait, what the answer means."""
 
+import struct
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +10,17 @@ from pydantic import BaseModel, ValidationError
 from zmq.constants import Event
 
 from tuner.basics.text import listed, nearest, shown
+from tuner.basics.vocabulary import Lane, Status
 from tuner.errors import DeniedError
 from tuner.wire.endpoint import Link, is_encrypted
-from tuner.wire.errors import InvalidRequestError, NoReplyError, ProtocolError, error_of
+from tuner.wire.errors import InvalidRequestError, NoReplyError, ProtocolError, error_of, sentence
 from tuner.wire.messages import LARGEST_BYTES, VERSION, Reply, Request
-from tuner.wire.ops import OPS
+from tuner.wire.operation import make
+from tuner.wire.operations import OPS
 
 USUAL_S = 10.0
 SLOW_S = 70.0  # the daemon itself gives up after 60 s
-SLOW_OPS = frozenset(name for name, op in OPS.items() if op.lane == "model")
+SLOW_OPS = frozenset(name for name, op in OPS.items() if op.lane is Lane.MODEL)
 
 _FIRST_WAIT_S = 2.0
 _FIRST_SLOW_WAIT_S = 65.0  # asking twice would be computing twice; a lost connection is noticed at once
@@ -38,14 +41,6 @@ M = TypeVar("M", bound=BaseModel)
 def new_id() -> str:
     """An id that no other request has."""
     return uuid.uuid4().hex
-
-
-def make(model: type[M], fields: Mapping[str, Any]) -> M:
-    """Make a body; what is wrong with it becomes one sentence."""
-    try:
-        return model.model_validate(fields)
-    except ValidationError as error:
-        raise InvalidRequestError(_sentence(error)) from None
 
 
 def compose(
@@ -82,7 +77,7 @@ def decode(frames: Sequence[bytes]) -> Reply:
     try:
         reply = Reply.model_validate_json(frames[0])
     except ValidationError as error:
-        raise ProtocolError(f"the daemon's reply cannot be understood: {_sentence(error)}") from None
+        raise ProtocolError(f"the daemon's reply cannot be understood: {sentence(error)}") from None
     if reply.v != VERSION:
         raise ProtocolError(f"the daemon answers in version {reply.v} of the protocol, this client speaks {VERSION}")
     return reply
@@ -101,7 +96,7 @@ def answer(reply: Reply, model: type[M]) -> M:
     try:
         return model.model_validate(reply.body)
     except ValidationError as error:
-        raise ProtocolError(f"the daemon's answer is not a {model.__name__}: {_sentence(error)}") from None
+        raise ProtocolError(f"the daemon's answer is not a {model.__name__}: {sentence(error)}") from None
 
 
 def no_reply(link: Link, request: Request, waited_s: float, hint: str, *, sent: bool) -> NoReplyError:
@@ -111,7 +106,7 @@ def no_reply(link: Link, request: Request, waited_s: float, hint: str, *, sent: 
             "Is it running? Start it with `tuner run CONFIG`" if not is_encrypted(link.requests) else "Is it running?"
         )
         text = f"no daemon answers at {link.requests}, nothing was sent. {hint or start}"
-    elif OPS[request.op].command or request.op == "daemon.stop":
+    elif OPS[request.op].command or OPS[request.op].status is Status.ACCEPTED:
         text = (
             f"the daemon at {link.requests} did not answer within {waited_s:g} s: {request.op} may or may not have "
             f"been done. Ask again with the same id, {request.id}: it will be done once only. {hint}"
@@ -176,13 +171,14 @@ class Watch:
         self._link = link
         self.hint = ""
 
-    def tell(self, event: int) -> bool:
-        """Take an event; tells whether a connection was lost.
+    def tell(self, frames: Sequence[bytes]) -> bool:
+        """Take an event as libzmq writes it; tells whether a connection was lost.
 
         Raises:
             DeniedError: the key is not accepted, or one is needed.
             ProtocolError: there will never be a connection.
         """
+        (event,) = struct.unpack_from("=H", frames[0])
         endpoint, key = self._link.requests, self._link.key
         if event == Event.HANDSHAKE_FAILED_AUTH:
             name = key.name if key else ""
@@ -194,10 +190,4 @@ class Watch:
             raise ProtocolError(f"what listens at {endpoint} does not speak as this client does: is it a tuner daemon?")
         if broken_off and key is not None:
             self.hint = "Something there broke off: the key file may be from a daemon with another server key"
-        return event == Event.DISCONNECTED
-
-
-def _sentence(error: ValidationError) -> str:
-    details = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(step) for step in details["loc"])
-    return f"{where}: {details['msg']}" if where else details["msg"]
+        return bool(event == Event.DISCONNECTED)

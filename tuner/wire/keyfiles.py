@@ -9,8 +9,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_serializer
 
+from tuner.basics.vocabulary import Role
 from tuner.errors import TunerError
-from tuner.wire.messages import Role
 
 SUFFIX = ".tuner-key"  # of the one file a client needs
 _LARGEST_BYTES = 10_000
@@ -27,7 +27,7 @@ class KeyFileError(TunerError):
 class KeyFile(BaseModel):
     """Base of what is in key files."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ServerPublic(KeyFile):

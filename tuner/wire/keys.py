@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from tuner.basics.names import RESERVED
 from tuner.basics.text import shown
 from tuner.basics.times import utc_now
+from tuner.basics.vocabulary import Role
 from tuner.errors import TunerError
 from tuner.wire.keyfiles import (
     ClientKey,
@@ -24,7 +25,6 @@ from tuner.wire.keyfiles import (
     read,
     write,
 )
-from tuner.wire.messages import Role
 
 DIRECTORY = "keys"
 _TAKEN = frozenset({RESERVED, "local"})

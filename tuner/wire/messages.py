@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field
+
+from tuner.basics.vocabulary import Mode, Phase, Role, Status
 
 VERSION = 1
 LARGEST_BYTES = 256_000
@@ -13,20 +15,21 @@ Value = (
     | Annotated[int, Field(ge=-(2**53), le=2**53)]
     | Annotated[str, Field(max_length=200)]
 )
-Status = Literal["done", "accepted", "refused", "failed"]
-Role = Literal["viewer", "operator", "engineer", "controller"]
+# what the daemon says of a campaign: a newer one may have other words, which stay what they are
+ModeWord = Annotated[Mode | str, Field(union_mode="left_to_right")]
+PhaseWord = Annotated[Phase | str, Field(union_mode="left_to_right")]
 
 
 class Message(BaseModel):
     """Base of what clients send: nothing unknown, frozen, no NaN nor infinities."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Told(BaseModel):
     """Base of what the daemon says: a newer one may say more in the same version, and that is left aside."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Request(Message):
@@ -181,11 +184,8 @@ class CampaignView(Told):
     name: str
     machine_name: str
     adapter: str
-    mode: str = Field(description="Idle, Execute, Held, Stopped, Aborted, Complete")
-    phase: str = Field(
-        description="idle, proposing, awaiting_approval, sending, settling, running, asking, waiting_for_window, "
-        "returning_home, held, stopped, aborted, complete"
-    )
+    mode: ModeWord
+    phase: PhaseWord
     phase_text: str = Field(description="the same in a sentence")
     phase_since: str
     phase_expected_s: float | None = Field(description="how long the phase usually takes; None: not known")
@@ -244,8 +244,8 @@ class CampaignLine(Told):
 
     name: str
     machine_name: str
-    mode: str
-    phase: str
+    mode: ModeWord
+    phase: PhaseWord
     phase_text: str
     trials: int
     spent: int
@@ -283,7 +283,9 @@ class StatusBody(Told):
 class CreateBody(Message):
     """A campaign from the text of a configuration with exactly one table [[campaign]]."""
 
-    config: Annotated[str, Field(max_length=200_000)]
+    config: Annotated[str, Field(max_length=200_000)] = Field(
+        description="the text of a configuration with exactly one table [[campaign]]"
+    )
 
 
 class EventsAfter(Told):
@@ -296,7 +298,7 @@ class HistoryBody(Message):
     """Which page of the history."""
 
     before: Count | None = Field(None, description="only events with a smaller number; None: the newest")
-    limit: int = Field(50, ge=1, le=500)
+    limit: int = Field(50, ge=1, le=500, description="how many at most, up to 500")
 
 
 class HistoryPage(Told):
@@ -309,8 +311,8 @@ class HistoryPage(Told):
 class TrialsBody(Message):
     """Which page of the trials."""
 
-    before: Count | None = None
-    limit: int = Field(100, ge=1, le=500)
+    before: Count | None = Field(None, description="only trials with a smaller number; None: the newest")
+    limit: int = Field(100, ge=1, le=500, description="how many at most, up to 500")
 
 
 class TrialsPage(Told):
@@ -341,7 +343,9 @@ class Recommendation(Told):
 class PlanBody(Message):
     """Which setting the way to is asked for; None: the open proposal's."""
 
-    setting: Annotated[dict[Annotated[str, Field(max_length=64)], Value], Field(max_length=200)] | None = None
+    setting: Annotated[dict[Annotated[str, Field(max_length=64)], Value], Field(max_length=200)] | None = Field(
+        None, description="a value for every parameter; None: the open proposal's"
+    )
 
 
 class PlanView(Told):
@@ -355,7 +359,7 @@ class PlanView(Told):
 class ConfigBody(Told):
     """The answer to `config`: the terms of a campaign as it runs."""
 
-    terms: SerializeAsAny[Any]
+    terms: Any
 
 
 class Explanation(Told):

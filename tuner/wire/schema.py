@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from tuner.campaign import events as e
 from tuner.wire import messages as m
-from tuner.wire.ops import OPS
+from tuner.wire.operations import OPS
 
 IDENTITY = f"urn:tuner:wire:{m.VERSION}"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -72,6 +72,8 @@ def _table(events: dict[str, type[BaseModel]]) -> dict[str, Any]:
                     "campaign": op.campaign,
                     "command": op.command,
                     "lane": op.lane,
+                    "status": op.status,
+                    "events": list(op.events),
                     "roles": sorted(op.roles),
                     "body": op.body.__name__,
                     "answer": op.answer.__name__,

@@ -1,0 +1,144 @@
+"""The table of operations: clients, the daemon's handlers, JSON Schema, docs/wire.md and the commands' help follow it.
+
+A row is a function: its name is that of the clients' method and of the daemon's handler, its arguments are the fields
+of the body, its sentence is the help. `python -m scripts.wire_tables` writes the table into docs/wire.md.
+"""
+
+from collections.abc import Mapping
+
+from tuner.basics.vocabulary import Lane, Role, Status
+from tuner.campaign import people as p
+from tuner.wire import messages as m
+from tuner.wire.messages import EventsAfter, Nothing
+from tuner.wire.operation import AnyOperation, Operation, operation
+
+ANYONE = frozenset(Role)
+ENGINEER = frozenset({Role.ENGINEER})
+PEOPLE = ENGINEER | {Role.OPERATOR}
+WORKERS = PEOPLE | {Role.CONTROLLER}
+
+Value = float | int | str
+
+
+class Operations:
+    """Every operation: here it makes a request for `Client.call`, in the clients it is the method that asks."""
+
+    @operation("hello", m.Hello, m.Welcome, ANYONE)
+    def hello(self) -> Mapping[str, object]:
+        """Agree on a version, learn one's role."""
+        return {"versions": [m.VERSION]}
+
+    @operation("ping", Nothing, m.Pong, ANYONE)
+    def ping(self) -> None:
+        """Is the daemon there?"""
+
+    @operation("status", Nothing, m.StatusBody, ANYONE)
+    def status(self) -> None:
+        """The daemon and one line for each campaign."""
+
+    @operation("snapshot", Nothing, m.CampaignView, ANYONE)
+    def snapshot(self, campaign: str) -> None:
+        """A campaign as it is now, to catch up with its events."""
+
+    @operation("config", Nothing, m.ConfigBody, ANYONE)
+    def config(self, campaign: str) -> None:
+        """The terms of a campaign as it runs."""
+
+    @operation("history", m.HistoryBody, m.HistoryPage, ANYONE)
+    def history(self, campaign: str, before: int | None = None, limit: int = 50) -> None:
+        """A page of a campaign's events, newest first."""
+
+    @operation("trials", m.TrialsBody, m.TrialsPage, ANYONE)
+    def trials(self, campaign: str, before: int | None = None, limit: int = 100) -> None:
+        """A page of a campaign's trials, newest first."""
+
+    @operation("champion", Nothing, m.ChampionBody, ANYONE)
+    def champion(self, campaign: str) -> None:
+        """The best trial so far, and its duels."""
+
+    @operation("recommendation", Nothing, m.Recommendation, ANYONE, lane=Lane.MODEL)
+    def recommendation(self, campaign: str) -> None:
+        """The setting that the model believes best."""
+
+    @operation("explanation", Nothing, m.Explanation, ANYONE, lane=Lane.MODEL)
+    def explanation(self, campaign: str) -> None:
+        """Why this setting, what matters, what is left to gain."""
+
+    @operation("slices", Nothing, m.Slices, ANYONE, lane=Lane.MODEL)
+    def slices(self, campaign: str) -> None:
+        """Posterior mean, credible band and P(valid) along each parameter."""
+
+    @operation("plan", m.PlanBody, m.PlanView, ANYONE)
+    def plan(self, campaign: str, setting: Mapping[str, Value] | None = None) -> None:
+        """The moves that would lead to a setting, before it is approved."""
+
+    @operation("campaign.create", m.CreateBody, EventsAfter, ENGINEER, "campaign_created")
+    def create(self, config: str) -> None:
+        """Create a campaign."""
+
+    @operation("campaign.start", p.Start, EventsAfter, PEOPLE, "campaign_started")
+    def start(self, campaign: str) -> None:
+        """Begin tuning, or begin again after a stop."""
+
+    @operation("campaign.hold", p.Hold, EventsAfter, WORKERS, "campaign_held", lane=Lane.URGENT)
+    def hold(self, campaign: str, reason: str = "") -> None:
+        """Pause: the part under way is finished, nothing more is sent."""
+
+    @operation("campaign.resume", p.Resume, EventsAfter, PEOPLE, "campaign_resumed")
+    def resume(self, campaign: str) -> None:
+        """Go on after a pause."""
+
+    @operation("campaign.stop", p.Stop, EventsAfter, WORKERS, "campaign_stopped", lane=Lane.URGENT)
+    def stop(self, campaign: str, reason: str = "") -> None:
+        """Stop tuning: the part under way is finished, then the machine goes to its known-good setting."""
+
+    @operation("campaign.abort", p.Abort, EventsAfter, WORKERS, "campaign_aborted", lane=Lane.URGENT)
+    def abort(self, campaign: str, reason: str = "") -> None:
+        """Let go of the machine at once; it is sent nothing more, not even its known-good setting."""
+
+    @operation("campaign.home", p.GoHome, EventsAfter, PEOPLE, "home_wanted", lane=Lane.URGENT)
+    def go_home(self, campaign: str) -> None:
+        """Bring the machine to its known-good setting; only while it is not tuning."""
+
+    @operation("proposal.approve", p.Approve, EventsAfter, ENGINEER, "proposal_approved")
+    def approve(self, campaign: str, trial: int) -> None:
+        """Allow the proposed setting to be sent."""
+
+    @operation("proposal.reject", p.Reject, EventsAfter, ENGINEER, "proposal_rejected")
+    def reject(self, campaign: str, trial: int, reason: str) -> None:
+        """Forbid the proposed setting; another one will be proposed."""
+
+    @operation("trial.outcome", p.TellOutcome, EventsAfter, WORKERS, "outcome_told")
+    def tell_outcome(self, campaign: str, trial: int, valid: bool, reason: str = "") -> None:
+        """Say whether a trial made a part that can be judged; said again it corrects what was said before."""
+
+    @operation("trial.exclude", p.Exclude, EventsAfter, PEOPLE, "trial_excluded")
+    def exclude(self, campaign: str, trial: int, reason: str) -> None:
+        """Leave a trial and everything said about it out of account."""
+
+    @operation("trial.repeat", p.Repeat, EventsAfter, PEOPLE, "repeat_wanted")
+    def repeat(self, campaign: str, trial: int) -> None:
+        """Make a part again at the setting of an old trial."""
+
+    @operation("judgment.give", p.Judge, EventsAfter, PEOPLE, "judgment_given")
+    def judge(self, campaign: str, duel: int, winner: int, took_s: float | None = None) -> None:
+        """Say which part of a duel is better."""
+
+    @operation("judgment.tie", p.Tie, EventsAfter, PEOPLE, "judgment_given")
+    def tie(self, campaign: str, duel: int, took_s: float | None = None) -> None:
+        """Say that neither part of a duel can be told to be better."""
+
+    @operation("judgment.retract", p.Retract, EventsAfter, PEOPLE, "judgment_retracted")
+    def retract(self, campaign: str, judgment: int, reason: str = "") -> None:
+        """Take a judgment back."""
+
+    @operation("lot.change", p.ChangeLot, EventsAfter, WORKERS, "lot_changed")
+    def change_lot(self, campaign: str, lot: str) -> None:
+        """The material is another one from now on."""
+
+    @operation("daemon.stop", Nothing, m.Accepted, ENGINEER, lane=Lane.URGENT, status=Status.ACCEPTED)
+    def stop_daemon(self) -> None:
+        """Bring every machine home and end the daemon."""
+
+
+OPS: dict[str, AnyOperation] = {row.name: row for row in vars(Operations).values() if isinstance(row, Operation)}
