@@ -11,9 +11,10 @@ from tuner.errors import TunerError
 
 if TYPE_CHECKING:
     from tuner.core.observations import Observations
-    from tuner.core.optimizer import Optimizer, Proposal
+    from tuner.core.optimizer import Optimizer
     from tuner.core.parameters import Choice, Continuous, Integer, SpaceError, Stepped
     from tuner.core.questions import Question
+    from tuner.core.records import Proposal
     from tuner.core.skewgp import SkewGP
     from tuner.core.space import Space
     from tuner.core.strategy import Strategy
@@ -44,7 +45,7 @@ _HOMES = {
     "Integer": "parameters",
     "Observations": "observations",
     "Optimizer": "optimizer",
-    "Proposal": "optimizer",
+    "Proposal": "records",
     "Question": "questions",
     "SkewGP": "skewgp",
     "Space": "space",

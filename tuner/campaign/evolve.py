@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tuner.campaign import events as e
-from tuner.campaign.state import MOVED_STAGES, Duel, Judgment, Machine, Mode, Stage, State, Trial
+from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Duel, Machine, Mode, Stage, State
 from tuner.errors import TunerError
 
 
@@ -135,22 +135,7 @@ def _completed(state: State, event: e.CampaignCompleted, one: Recorded) -> State
 def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
     if event.trial != len(state.trials) + 1:
         raise IndexError(event.trial)
-    trial = Trial(
-        number=event.trial,
-        tag=event.tag,
-        setting=event.setting,
-        source=event.source,
-        kind=event.kind,
-        champion=event.champion,
-        reason=event.reason,
-        better=event.better,
-        expected_valid=event.valid,
-        distance=event.distance,
-        proposed_at=one.at,
-        lot=state.lot,
-        staged_at=one.at,
-        repeats=event.repeats,
-    )
+    trial = CampaignTrial.of(event, number=event.trial, lot=state.lot, proposed_at=one.at, staged_at=one.at)
     return replace(
         state,
         trials=(*state.trials, trial),
@@ -221,8 +206,8 @@ def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
     duel = state.duels[event.duel - 1]
     if event.winner is not None and event.winner not in duel.pair:
         raise IndexError(event.winner)
-    judgment = Judgment(
-        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s, one.actor
+    judgment = CampaignJudgment.of(
+        event, number=event.judgment, left=duel.left, right=duel.right, at=one.at, by=one.actor
     )
     return replace(state, judgments=(*state.judgments, judgment))
 

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from tuner.core.expression import Constraint, parse_constraint
 from tuner.core.impossible import impossible, sentence
 from tuner.core.linalg import FloatArray, IntArray
-from tuner.core.parameters import Choice, Continuous, Parameter, SpaceError, Value
+from tuner.core.parameters import Choice, Continuous, Parameter, SpaceError
+from tuner.core.records import Setting as Setting
 
-Setting = dict[str, Value]
 BoolArray = npt.NDArray[np.bool_]
 
 BATCHES = 20

@@ -21,8 +21,9 @@ from tuner.core.functions import DrawnFunction, draw_waves
 from tuner.core.laplace import Laplace
 from tuner.core.linalg import FloatArray, solve_factored
 from tuner.core.observations import Observations
-from tuner.core.optimizer import Optimizer, Proposal
+from tuner.core.optimizer import Optimizer
 from tuner.core.proposer import AcquisitionName, Choice, Fits, Knowledge, choose, information_weight
+from tuner.core.records import Proposal
 from tuner.core.rows import Hyper, row_matrix
 from tuner.core.search import maximise
 from tuner.core.skewgp import SkewGP
@@ -106,7 +107,7 @@ class PaperOptimizer(Optimizer):
             wanted = self._wanted(known, known.champion, int(rng.integers(2**31)))
             chosen = Choice(maximise(wanted, self.space, candidates, known.tried)[0], self.acquisition)
         proposal = self._explained(known, chosen)
-        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=proposal.champion_id)
+        self.ledger.add_proposal(proposal)
         self._asks += 1
         self._fits = known.fits
         return proposal
