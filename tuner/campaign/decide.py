@@ -7,7 +7,7 @@ from typing import Any
 
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
-from tuner.campaign.moves import illegal, of_people
+from tuner.campaign.moves import MOVES, illegal
 from tuner.campaign.questions import due, sides
 from tuner.campaign.state import MOVED_STAGES, CampaignTrial, Mode, Stage, State
 from tuner.campaign.windows import may_ask_at
@@ -58,7 +58,7 @@ def decide(state: State | None, command: c.Command, actor: Actor, now: datetime)
     if state is None:
         raise Refusal("not_found", "there is no such campaign")
     if (why := illegal(state.name, state.mode, command)) is not None:
-        raise Refusal("illegal_state", why) if of_people(command) else Refusal("stale", why)
+        raise Refusal("illegal_state" if MOVES[type(command)].of_people else "stale", why)
     return _RULES[type(command)](state, command, actor, now)
 
 
