@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tuner.campaign.events import GateResult, ModelMemory, SettingMap, Source
+from tuner.campaign.events import GateResult, Source
 from tuner.campaign.terms import Terms
+from tuner.core.optimizer.records import Memory, Proposal, Setting
 
 
 def _printable(text: str) -> str:
@@ -147,15 +148,9 @@ class ChangeLot(Order):
 class Propose(Order):
     """The compute process has a setting."""
 
-    setting: SettingMap
+    proposal: Proposal
     source: Source
-    kind: str
-    champion: int | None
-    reason: str
-    better: float | None
-    valid: float | None
-    distance: float | None
-    model: ModelMemory
+    model: Memory
     engine: str = ""
 
 
@@ -171,7 +166,7 @@ class AnswerSetting(Order):
     trial: int
     result: GateResult
     text: str = ""
-    read_back: SettingMap | None = None
+    read_back: Setting | None = None
 
 
 class BeginTrial(Order):
@@ -201,7 +196,7 @@ class AnswerHome(Order):
 
     result: GateResult
     text: str = ""
-    read_back: SettingMap | None = None
+    read_back: Setting | None = None
 
 
 class Interrupt(Order):

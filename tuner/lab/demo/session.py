@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tuner.campaign.evolve import evolve
-from tuner.campaign.state import Mode, State, Trial
+from tuner.campaign.state import CampaignTrial, Mode, State
 from tuner.campaign.terms import Terms
 from tuner.config import Campaign
 from tuner.daemon.views import phase
@@ -88,7 +88,7 @@ class Session:
         return cls(campaign, truth, _fresh_directory(), human, trial_s, _judge=judge)
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
+    def trials(self) -> tuple[CampaignTrial, ...]:
         """The trials so far."""
         return () if self.state is None else self.state.trials
 
