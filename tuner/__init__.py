@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tuner.errors import TunerError
 
 if TYPE_CHECKING:
-    from tuner.core.optimizer.optimizer import Optimizer, Proposal
+    from tuner.core.optimizer.optimizer import Optimizer
     from tuner.core.optimizer.questions import Question
+    from tuner.core.optimizer.records import Proposal
     from tuner.core.optimizer.strategy import Strategy
     from tuner.core.posterior.observations import Observations
     from tuner.core.posterior.skewgp import SkewGP
@@ -44,7 +45,7 @@ _HOMES = {
     "Integer": "space.parameters",
     "Observations": "posterior.observations",
     "Optimizer": "optimizer.optimizer",
-    "Proposal": "optimizer.optimizer",
+    "Proposal": "optimizer.records",
     "Question": "optimizer.questions",
     "SkewGP": "posterior.skewgp",
     "Space": "space.space",

@@ -14,11 +14,13 @@ from tuner.campaign.commands import (
     SendSetting,
     Start,
 )
-from tuner.campaign.decide import Actor, Refusal, automatic, decide
-from tuner.campaign.events import EVENT, ModelMemory
-from tuner.campaign.evolve import Recorded, evolve, fold, parsed
+from tuner.campaign.decide import Actor, Refusal
+from tuner.campaign.events import EVENT
+from tuner.campaign.evolve import Recorded, fold, parsed
 from tuner.campaign.state import State
+from tuner.campaign.step import step
 from tuner.campaign.terms import Terms
+from tuner.core.optimizer.records import Memory, Proposal
 
 ENGINEER = Actor("ines", "engineer")
 ANNA = Actor("anna", "operator")
@@ -43,6 +45,21 @@ def terms(*, trials=10, scrap=None, policy=None, parameters=None, constraints=()
     return Terms.model_validate_json(json.dumps(given))
 
 
+def proposed(state: State | None, setting, *, p_better=0.5) -> Propose:
+    """As the model would propose it."""
+    proposal = Proposal(
+        number=len(state.trials) + 1 if state else 1,
+        setting=setting,
+        kind="improve",
+        opponent=state.champion if state else None,
+        reason="because",
+        p_better=p_better,
+        p_valid=0.9,
+        distance=0.1,
+    )
+    return Propose(proposal=proposal, source="model", model=Memory(asks=state.memory.asks + 1 if state else 1))
+
+
 class Driver:
     """One campaign, without journal or machine; time goes on by a second with every command."""
 
@@ -55,24 +72,10 @@ class Driver:
     def tell(self, command, actor=ENGINEER) -> list[str]:
         """Do a command and what follows from it; the types of the events."""
         self.now += timedelta(seconds=1)
-        events = list(decide(self.state, command, actor, self.now))
-        types = []
-        while events:
-            for event in events:
-                one = Recorded(len(self.recorded) + 1, self.now, actor.name, event)
-                self.state = evolve("press-1", self.state, one)
-                self.recorded.append(one)
-                types.append(event.type)
-            following = automatic(self.state, self.now)
-            events = [] if following is None else [following]
-        if not types:
-            following = automatic(self.state, self.now)
-            if following is not None:
-                one = Recorded(len(self.recorded) + 1, self.now, "tuner", following)
-                self.state = evolve("press-1", self.state, one)
-                self.recorded.append(one)
-                types.append(following.type)
-        return types
+        done = step("press-1", self.state, command, actor, self.now)
+        self.recorded += [one for one, _ in done]
+        self.state = done[-1][1] if done else self.state
+        return [one.event.type for one, _ in done]
 
     def refused(self, command, actor=ENGINEER) -> Refusal:
         """The refusal of a command, which must have changed nothing."""
@@ -92,19 +95,7 @@ class Driver:
         return fold("press-1", rows)
 
     def propose(self, x=1.0, n=2, better=0.5):
-        return self.tell(
-            Propose(
-                setting={"x": x, "n": n},
-                source="model",
-                kind="improve",
-                champion=self.state.champion,
-                reason="because",
-                better=better,
-                valid=0.9,
-                distance=0.1,
-                model=ModelMemory(asks=self.state.memory.asks + 1),
-            )
-        )
+        return self.tell(proposed(self.state, {"x": x, "n": n}, p_better=better))
 
     def send(self) -> None:
         """The open trial through the gate and begun."""

@@ -3,11 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, terms
+from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, proposed, terms
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, basis, wanted
-from tuner.campaign.events import ModelMemory
 from tuner.campaign.evolve import fold
 from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
@@ -18,17 +17,7 @@ from tuner.daemon.journal_thread import STATE
 
 numbers = st.integers(1, 8)
 propose = st.builds(
-    lambda x, n: c.Propose(
-        setting={"x": x, "n": n},
-        source="model",
-        kind="improve",
-        champion=None,
-        reason="",
-        better=None,
-        valid=None,
-        distance=None,
-        model=ModelMemory(asks=1),
-    ),
+    lambda x, n: proposed(None, {"x": x, "n": n}),
     st.floats(0, 10),
     st.integers(0, 4),
 )

@@ -6,7 +6,8 @@ import pytest
 from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, wanted
-from tuner.campaign.moves import LEGAL, MOVES, VERBS
+from tuner.campaign.events import Event
+from tuner.campaign.moves import LEADS, MOVES
 from tuner.campaign.state import Mode, Stage
 
 
@@ -145,8 +146,19 @@ def test_hold_finishes_the_part_and_sends_no_other(campaign):
 
 
 def test_the_table_has_every_command_in_every_mode():
-    assert set(LEGAL) == set(get_args(c.Command))
-    assert all(modes <= set(Mode) for modes in LEGAL.values())
+    assert set(MOVES) == set(get_args(c.Command))
+    assert set(LEADS) <= set(get_args(get_args(Event)[0]))
+    assert set(LEADS.values()) == set(Mode)
+
+
+def test_every_move_leads_where_the_table_says():
+    commands = {kind: kind() for kind, move in MOVES.items() if move.verb}
+    for kind, command in commands.items():
+        for mode in MOVES[kind].modes:
+            driver = Driver().begun()
+            object.__setattr__(driver.state, "mode", mode)
+            driver.tell(command)
+            assert driver.state.mode is (MOVES[kind].to or mode), f"{kind.__name__} from {mode}"
 
 
 @pytest.mark.parametrize(
@@ -192,8 +204,8 @@ def test_no_more_parts_are_promised_again_than_the_budget_has():
 
 def test_every_move_that_is_not_in_the_table_is_refused_with_what_is_possible():
     for mode in Mode:
-        for order in VERBS:
-            if (mode, order) in MOVES:
+        for order, move in MOVES.items():
+            if mode in move.modes or not move.verb:
                 continue
             driver = Driver().begun()
             object.__setattr__(driver.state, "mode", mode)

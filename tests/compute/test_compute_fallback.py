@@ -23,8 +23,8 @@ def test_a_fallback_is_a_small_new_step_from_the_champion():
     proposal = found["proposal"]
     assert proposal["kind"] == "fallback"
     assert proposal["reason"] == STEP
-    assert (proposal["trial_id"], proposal["champion_id"]) == (9, 3)
-    assert (proposal["better"], proposal["valid"]) == (None, None)
+    assert (proposal["number"], proposal["opponent"]) == (9, 3)
+    assert (proposal["p_better"], proposal["p_valid"]) == (None, None)
     assert proposal["setting"] == MIXED.checked(proposal["setting"])
     assert proposal["setting"] not in SETTINGS
     champion = MIXED.encode(SETTINGS[2])
@@ -57,7 +57,7 @@ def test_without_a_champion_the_fallback_is_far_from_everything_tried():
     optimizer.tell_outcome(optimizer.add({"x": 0.1, "y": 0.1}), False)
     proposal = propose(optimizer)["proposal"]
     assert proposal["reason"] == FILL
-    assert proposal["champion_id"] is None
+    assert proposal["opponent"] is None
     assert proposal["distance"] > 0.8
 
 

@@ -65,7 +65,7 @@ async def test_a_campaign_through_the_pool_is_bit_for_bit_the_optimizers_own(pai
         found = await pair.submit("propose", payload(fold) | {"state": fold.state() | model}).result(PATIENT_S)
         assert found["proposal"] == vars(proposal)
         model = found["model"]
-        fold.ledger.add(proposal.setting, kind=proposal.kind, opponent_id=proposal.champion_id)
+        fold.ledger.add_proposal(proposal)
         for optimizer in (reference, fold):
             tell(optimizer, proposal, quality, valid=lambda setting: setting["x"] < 1.5)
     assert fold.state() | model == reference.state()
@@ -281,7 +281,7 @@ async def test_workers_ignore_ctrl_c_run_on_one_thread_and_stand_back_for_the_da
         os.kill(pid, signal.SIGINT)
     # large enough for BLAS to share the work among threads, if it had any
     jobs = [pair.submit("propose", payload(told(seed=i), strategy={})) for i in range(2)]
-    assert [(await job.result(PATIENT_S))["proposal"]["trial_id"] for job in jobs] == [9, 9]
+    assert [(await job.result(PATIENT_S))["proposal"]["number"] for job in jobs] == [9, 9]
     assert await at_rest(pair) == workers
     own = os.getpriority(os.PRIO_PROCESS, 0)
     for pid in workers:

@@ -71,16 +71,16 @@ def test_the_recommendation_is_the_optimizers_own_with_its_probabilities():
     optimizer = told()
     found = through_json(tasks.recommend, payload(optimizer))
     assert found["setting"] == Optimizer.from_state(MIXED, optimizer.state(), strategy=STRATEGY).recommend()
-    assert found["champion_id"] == 3
-    assert 0.0 <= found["valid"] <= 1.0
-    assert 0.0 <= found["better"] <= 1.0
+    assert found["champion"] == 3
+    assert 0.0 <= found["p_valid"] <= 1.0
+    assert 0.0 <= found["p_better"] <= 1.0
 
 
 def test_nothing_is_recommended_or_cut_before_there_is_a_champion():
     data = payload(Optimizer(MIXED))
     assert through_json(tasks.recommend, data) is None
     assert through_json(tasks.question, data) is None
-    assert through_json(tasks.slices, data) == {"champion_id": None, "mass": 0.9, "slices": []}
+    assert through_json(tasks.slices, data) == {"champion": None, "mass": 0.9, "slices": []}
 
 
 def test_an_explanation_says_what_the_optimizer_says():
@@ -98,13 +98,13 @@ def test_a_question_is_the_optimizers_own():
     optimizer = told()
     new = optimizer.add({"x": 1.0, "k": 5, "s": 0.2, "c": "a"})
     optimizer.tell_outcome(new, True)
-    assert through_json(tasks.question, payload(optimizer)) == {"a_id": new, "b_id": 3, "repeat": False}
+    assert through_json(tasks.question, payload(optimizer)) == {"number": new, "opponent": 3, "repeat": False}
 
 
 def test_slices_go_through_the_champion():
     optimizer = told()
     found = through_json(tasks.slices, payload(optimizer, points=9))
-    champion = optimizer.ledger.trials[found["champion_id"]].setting
+    champion = optimizer.ledger.trials[found["champion"]].setting
     assert [s["name"] for s in found["slices"]] == ["x", "k", "s", "c"]
     assert [len(s["values"]) for s in found["slices"]] == [10, 8, 7, 3]
     for cut in found["slices"]:

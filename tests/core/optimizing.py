@@ -18,11 +18,11 @@ MIXED = Space(
 def tell(optimizer, proposal, quality, valid=lambda setting: True, operator=None):
     """Tell the outcome, and judge the trial against the proposal's champion by its true quality."""
     made = bool(valid(proposal.setting))
-    optimizer.tell_outcome(proposal.trial_id, made)
-    if made and proposal.champion_id is not None:
-        champion = optimizer.ledger.trials[proposal.champion_id].setting
+    optimizer.tell_outcome(proposal.number, made)
+    if made and proposal.opponent is not None:
+        champion = optimizer.ledger.trials[proposal.opponent].setting
         better = quality(proposal.setting) > quality(champion)
-        pair = (proposal.trial_id, proposal.champion_id)
+        pair = (proposal.number, proposal.opponent)
         optimizer.tell_judgment(*(pair if better else pair[::-1]), operator=operator)
 
 

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.campaign.making import ANNA, ENGINEER, terms
+from tests.campaign.making import ANNA, ENGINEER, proposed, terms
 from tests.patience import PATIENT_S
 from tuner.campaign import commands as c
+from tuner.campaign import step as steps
 from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
@@ -316,18 +317,7 @@ class TestCalendar:
 
 
 async def propose(engine: Engine, name: str, x: float) -> None:
-    state = engine.states[name]
-    command = c.Propose(
-        setting={"x": x, "n": 2},
-        source="model",
-        kind="improve",
-        champion=state.champion,
-        reason="",
-        better=None,
-        valid=None,
-        distance=None,
-        model=state.memory,
-    )
+    command = proposed(engine.states[name], {"x": x, "n": 2})
     assert (await engine.post(name, command, ENGINEER)).status == "done"
 
 
@@ -374,7 +364,7 @@ async def test_an_error_of_our_own_in_one_command_or_event_leaves_the_others_don
     async with desk(tmp_path) as made:
         for name in ("press", "oven"):
             await make(made.engine, name)
-        decide, seq = engines.decide, made.engine.seq
+        decide, seq = steps.decide, made.engine.seq
 
         def broken(state, command, actor, now):
             if isinstance(command, c.ChangeLot) and command.lot == "poison":
@@ -382,7 +372,7 @@ async def test_an_error_of_our_own_in_one_command_or_event_leaves_the_others_don
                 raise ZeroDivisionError
             yield from decide(state, command, actor, now)
 
-        monkeypatch.setattr(engines, "decide", broken)
+        monkeypatch.setattr(steps, "decide", broken)
         monkeypatch.setattr(made.engine, "_publish", lambda *_: 1 / 0)
         posts = [
             made.engine.post(name, c.ChangeLot(lot=lot), ANNA, request=RequestKey("desk", f"{name}-{lot}", "d"))

@@ -11,9 +11,9 @@ from tests.daemon.lying import SAYS, TAKES, LyingMachine
 from tests.daemon.test_engine import desk
 from tuner.campaign import commands as c
 from tuner.campaign.effects import wanted
-from tuner.campaign.events import ModelMemory
 from tuner.campaign.state import Mode
-from tuner.daemon import runner as work
+from tuner.core.optimizer.records import Memory, Proposal
+from tuner.daemon import perform
 from tuner.daemon.runner import Surroundings, Work
 from tuner.gate import gate
 from tuner.gate.whereabouts import Whereabouts
@@ -74,9 +74,8 @@ class Dice:
         return {**numbers, "c": self.rng.choice("ab"), "t": self.rng.uniform(-1, 1)}
 
     async def result(self, deadline_s=None):
-        rest = dict.fromkeys(("champion_id", "better", "valid", "distance"))
-        proposal = {"setting": self.setting(), "kind": "improve", "reason": "", **rest}
-        return {"proposal": proposal, "model": ModelMemory().model_dump()}
+        proposal = Proposal(number=1, setting=self.setting(), kind="improve")
+        return {"proposal": proposal.to_json(), "model": Memory().to_json()}
 
 
 class Shift:
@@ -148,7 +147,7 @@ class Shift:
 
 async def shift(tmp_path, monkeypatch, trials: int, seed: int) -> Shift:
     monkeypatch.setattr(gate, "LOOK_AGAIN_S", (0.001, 0.002, 0.003))
-    monkeypatch.setattr(work, "BACK_OFF_S", 0.001)
+    monkeypatch.setattr(perform, "BACK_OFF_S", 0.001)
     async with desk(tmp_path) as made:
         one = Shift(made, trials, seed)
         await one.run()

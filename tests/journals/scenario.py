@@ -10,11 +10,11 @@ from typing import Any
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor
 from tuner.campaign.effects import ComputeProposal, Run, Send, wake_at, wanted
-from tuner.campaign.events import ModelMemory
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
 from tuner.compute.tasks import propose
+from tuner.core.optimizer.records import Memory, Proposal
 from tuner.daemon.engine import Engine, RequestKey, Result
 from tuner.daemon.journal_thread import Archive
 
@@ -142,10 +142,8 @@ class Desk:
 
 def _proposed(state: State) -> c.Propose:
     result = json.loads(json.dumps(propose(json.loads(json.dumps(model_input(state))))))
-    proposal = result["proposal"]
-    taken = {name: proposal[name] for name in ("setting", "kind", "reason", "better", "valid", "distance")}
-    memory = ModelMemory(**result["model"])
-    return c.Propose(**taken, source="model", champion=proposal["champion_id"], model=memory, engine="tuner corpus")
+    proposal, memory = Proposal.from_json(result["proposal"]), Memory.from_json(result["model"])
+    return c.Propose(proposal=proposal, source="model", model=memory, engine="tuner corpus")
 
 
 def cost(setting: dict[str, Any]) -> float:

@@ -9,9 +9,8 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from tests.campaign.making import ANNA, BEN, Driver, terms
-from tuner.campaign.commands import Exclude, Judge, Propose, Retract, Start, Tie
-from tuner.campaign.events import ModelMemory
+from tests.campaign.making import ANNA, BEN, Driver, proposed, terms
+from tuner.campaign.commands import Exclude, Judge, Retract, Start, Tie
 from tuner.report.beliefs import believe
 from tuner.report.figures import PREFERENCE_COLOURS, VALID_COLOURS, _steps
 from tuner.report.page import NO_FIGURES, report_page
@@ -27,18 +26,7 @@ PARAMETERS = [
 
 
 def propose(driver, setting):
-    proposal = Propose(
-        setting=setting,
-        source="model",
-        kind="improve",
-        champion=driver.state.champion,
-        reason="because",
-        better=0.5,
-        valid=0.9,
-        distance=0.1,
-        model=ModelMemory(asks=driver.state.memory.asks + 1),
-    )
-    driver.tell(proposal)
+    driver.tell(proposed(driver.state, setting))
 
 
 def answer(driver, winner, actor):

@@ -2,17 +2,17 @@
 
 from pydantic import Field
 
-from tuner.campaign.events import GateResult, ModelMemory, SettingMap, Source
+from tuner.campaign.events import GateResult, Source
 from tuner.campaign.people import URGENT as URGENT_OF_PEOPLE
 from tuner.campaign.people import (
     Abort,
     Approve,
     ChangeLot,
+    CommandBase,
     Exclude,
     GoHome,
     Hold,
     Judge,
-    Order,
     Reject,
     Repeat,
     Resume,
@@ -23,6 +23,7 @@ from tuner.campaign.people import (
     Tie,
 )
 from tuner.campaign.terms import Terms
+from tuner.core.optimizer.records import Memory, Proposal, Setting
 
 __all__ = [
     "URGENT",
@@ -34,6 +35,7 @@ __all__ = [
     "ChangeLot",
     "ChangeTerms",
     "Command",
+    "CommandBase",
     "Create",
     "Exclude",
     "Fault",
@@ -42,7 +44,6 @@ __all__ = [
     "Interrupt",
     "Judge",
     "MachineOutcome",
-    "Order",
     "Park",
     "Propose",
     "Reduel",
@@ -59,55 +60,49 @@ __all__ = [
 ]
 
 
-class Create(Order):
+class Create(CommandBase):
     """Begin a campaign with these terms."""
 
     terms: Terms
 
 
-class ChangeTerms(Order):
+class ChangeTerms(CommandBase):
     """Go on with other budget, policy or limits."""
 
     terms: Terms
 
 
-class Propose(Order):
+class Propose(CommandBase):
     """The compute process has a setting."""
 
-    setting: SettingMap
+    proposal: Proposal
     source: Source
-    kind: str
-    champion: int | None
-    reason: str
-    better: float | None
-    valid: float | None
-    distance: float | None
-    model: ModelMemory
+    model: Memory
     engine: str = ""
 
 
-class SendSetting(Order):
+class SendSetting(CommandBase):
     """The gate is about to send the setting."""
 
     trial: int
 
 
-class AnswerSetting(Order):
+class AnswerSetting(CommandBase):
     """The gate has an answer."""
 
     trial: int
     result: GateResult
     text: str = ""
-    read_back: SettingMap | None = None
+    read_back: Setting | None = None
 
 
-class BeginTrial(Order):
+class BeginTrial(CommandBase):
     """The machine begins to make the part."""
 
     trial: int
 
 
-class MachineOutcome(Order):
+class MachineOutcome(CommandBase):
     """The machine has made the part, or none."""
 
     trial: int
@@ -117,37 +112,37 @@ class MachineOutcome(Order):
     photo: str | None = None
 
 
-class Fault(Order):
+class Fault(CommandBase):
     """The machine or its adapter cannot go on."""
 
     text: str
 
 
-class AnswerHome(Order):
+class AnswerHome(CommandBase):
     """The gate has an answer to returning home."""
 
     result: GateResult
     text: str = ""
-    read_back: SettingMap | None = None
+    read_back: Setting | None = None
 
 
-class Interrupt(Order):
+class Interrupt(CommandBase):
     """The daemon was away: what was under way is not known to have happened."""
 
     reason: str
 
 
-class Park(Order):
+class Park(CommandBase):
     """The daemon goes away: bring the machine home; the campaign goes on when the daemon is back."""
 
     reason: str
 
 
-class Reduel(Order):
+class Reduel(CommandBase):
     """The calendar says that the champion is to be judged again."""
 
 
-class Tick(Order):
+class Tick(CommandBase):
     """Time has passed; a question may be due."""
 
 

@@ -9,10 +9,11 @@ from tuner.basics.names import VIA, same_name
 from tuner.basics.text import counted
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
-from tuner.campaign.moves import illegal, of_people
+from tuner.campaign.moves import MOVES, illegal
 from tuner.campaign.questions import due, sides
-from tuner.campaign.state import MOVED_STAGES, Judgment, Mode, Stage, State, Trial
+from tuner.campaign.state import MOVED_STAGES, CampaignTrial, Mode, Stage, State
 from tuner.campaign.windows import may_ask_at
+from tuner.core.optimizer.records import Judgment, Setting
 
 START_REASON = "The known-good setting: what every other part is compared with first."
 ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})
@@ -57,7 +58,7 @@ def decide(state: State | None, command: c.Command, actor: Actor, now: datetime)
     if state is None:
         raise Refusal("not_found", "there is no such campaign")
     if (why := illegal(state.name, state.mode, command)) is not None:
-        raise Refusal("illegal_state", why) if of_people(command) else Refusal("stale", why)
+        raise Refusal("illegal_state" if MOVES[type(command)].of_people else "stale", why)
     return _RULES[type(command)](state, command, actor, now)
 
 
@@ -110,10 +111,10 @@ def budget_end(state: State) -> str | None:
     return None
 
 
-def _proposal(state: State, setting: e.SettingMap, source: e.Source, reason: str) -> e.ProposalMade:
+def _proposal(state: State, setting: Setting, source: e.Source, reason: str) -> e.ProposalMade:
     number = len(state.trials) + 1
     return e.ProposalMade(
-        trial=number, tag=_tag(state, number), setting=setting, source=source, reason=reason, champion=state.champion
+        trial=number, tag=_tag(state, number), setting=setting, source=source, reason=reason, opponent=state.champion
     )
 
 
@@ -122,13 +123,13 @@ def _tag(state: State, number: int) -> str:
     return f"{state.name[0].upper()}{number}"
 
 
-def _get(state: State, number: int) -> Trial:
+def _get(state: State, number: int) -> CampaignTrial:
     if not 1 <= number <= len(state.trials):
         raise Refusal("not_found", f"there is no trial {number} in the campaign {state.name}")
     return state.trials[number - 1]
 
 
-def _open(state: State, number: int, *stages: Stage) -> Trial:
+def _open(state: State, number: int, *stages: Stage) -> CampaignTrial:
     """The trial of an internal command, if it still is where the command thinks it is."""
     trial = _get(state, number)
     if trial is not state.trial or trial.stage not in stages:
@@ -136,7 +137,7 @@ def _open(state: State, number: int, *stages: Stage) -> Trial:
     return trial
 
 
-def _waiting(state: State, number: int) -> Trial:
+def _waiting(state: State, number: int) -> CampaignTrial:
     trial = _get(state, number)
     if trial.stage is not Stage.PROPOSED:
         raise Refusal("not_open", f"trial {number} waits for no approval: it is {trial.stage}")
@@ -252,7 +253,9 @@ def _propose(state: State, command: c.Propose, actor: Actor, now: datetime) -> t
     if state.trial is not None:
         raise Refusal("stale", "no proposal is wanted by now")
     number = len(state.trials) + 1
-    return (e.ProposalMade(trial=number, tag=_tag(state, number), **dict(command)),)
+    told = {**command.proposal.to_json(), "trial": number, "tag": _tag(state, number)}
+    del told["number"]
+    return (e.ProposalMade(**told, source=command.source, model=command.model, engine=command.engine),)
 
 
 def _answered(state: State, command: c.AnswerSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:

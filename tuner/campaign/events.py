@@ -1,21 +1,23 @@
 """What happened in a campaign: frozen models, one for each kind of row in the journal."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tuner.campaign.terms import Terms
+from tuner.core.optimizer.records import Memory, Setting
 
-Value = float | int | str
-SettingMap = dict[str, Value]
+SettingMap = Setting  # the name that the road to the machine uses
 GateResult = Literal["applied", "refused", "failed", "unverified"]
 Source = Literal["start", "model", "fallback", "repeat"]
 
 
 class Fact(BaseModel):
-    """Base of all events."""
+    """Base of all events; where a field has another name in the journal, that is its alias."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True, validate_by_name=True
+    )
 
 
 class CampaignCreated(Fact):
@@ -73,31 +75,22 @@ class CampaignCompleted(Fact):
     reason: str
 
 
-class ModelMemory(Fact):
-    """What the optimiser carries from one proposal to the next; with the trials it gives the next one bit for bit."""
-
-    asks: int = 0
-    leader: int | None = None
-    doubted: bool = False
-    fits: dict[str, Any] = Field(default_factory=dict)
-
-
 class ProposalMade(Fact):
     """A setting to try; it becomes a trial with a short part tag."""
 
     type: Literal["proposal_made"] = "proposal_made"
     trial: int
     tag: str
-    setting: SettingMap
+    setting: Setting
     source: Source
     kind: str = "told"
     repeats: int | None = None
-    champion: int | None = None
+    opponent: int | None = Field(None, alias="champion")
     reason: str = ""
-    better: float | None = None
-    valid: float | None = None
+    p_better: float | None = Field(None, alias="better")
+    p_valid: float | None = Field(None, alias="valid")
     distance: float | None = None
-    model: ModelMemory | None = None
+    model: Memory | None = None
     engine: str = ""
 
 
@@ -130,7 +123,7 @@ class SettingAnswered(Fact):
     trial: int
     result: GateResult
     text: str = ""
-    read_back: SettingMap | None = None
+    read_back: Setting | None = None
 
 
 class TrialStarted(Fact):
@@ -245,7 +238,7 @@ class HomeAnswered(Fact):
     type: Literal["home_answered"] = "home_answered"
     result: GateResult
     text: str = ""
-    read_back: SettingMap | None = None
+    read_back: Setting | None = None
 
 
 Event = Annotated[

@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from tuner.campaign import events as e
-from tuner.campaign.state import MOVED_STAGES, Duel, Judgment, Machine, Mode, Stage, State, Trial
+from tuner.campaign.moves import LEADS
+from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Duel, Machine, Stage, State
 from tuner.errors import TunerError
 
 
@@ -40,16 +41,23 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         if state is not None:
             raise HistoryError(f"event {one.seq}: the campaign {name} was created before")
         series = hashlib.sha256(f"{name} {one.at.isoformat()}".encode()).hexdigest()[:6]
-        return State(
-            name, one.event.terms, Mode.IDLE, since=one.at, created_at=one.at, series=series, count=1, seq=one.seq
-        )
+        mode = LEADS[e.CampaignCreated]
+        return State(name, one.event.terms, mode, since=one.at, created_at=one.at, series=series, count=1, seq=one.seq)
     if state is None:
         raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
     try:
-        changed = _RULES[type(one.event)](state, one.event, one)
+        changed = _RULES[type(one.event)](_moved(state, one), one.event, one)
     except (IndexError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
     return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
+
+
+def _moved(state: State, one: Recorded) -> State:
+    """The state in the mode that the event leads to."""
+    mode = LEADS.get(type(one.event))
+    if mode is None:
+        return state
+    return replace(state, mode=mode, since=one.at, reason=getattr(one.event, "reason", ""))
 
 
 def _dated(before: State, after: State, one: Recorded) -> State:
@@ -59,10 +67,6 @@ def _dated(before: State, after: State, one: Recorded) -> State:
     if len(before.trials) != len(after.trials):
         return after
     return replace(after, trials=(*after.trials[:-1], replace(after.trials[-1], staged_at=one.at)))
-
-
-def _to(state: State, mode: Mode, one: Recorded, reason: str = "") -> State:
-    return replace(state, mode=mode, since=one.at, reason=reason)
 
 
 def _trial(state: State, number: int, **changes: Any) -> State:
@@ -103,54 +107,25 @@ def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
     return replace(state, terms=event.terms, machine=replace(state.machine, home=home))
 
 
-def _started(state: State, event: e.CampaignStarted, one: Recorded) -> State:
-    return replace(_to(state, Mode.EXECUTE, one), fault=None)
+def _without_fault(state: State, event: e.Event, one: Recorded) -> State:
+    return replace(state, fault=None)
 
 
 def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
-    state = _to(state, Mode.HELD, one, event.reason)
     if not event.fault:
         return state
     state = replace(state, fault=state.fault or event.reason)  # the first fault is the one that explains the others
     return _home(state, event.reason)
 
 
-def _resumed(state: State, event: e.CampaignResumed, one: Recorded) -> State:
-    return replace(_to(state, Mode.EXECUTE, one), fault=None)
-
-
-def _stopped(state: State, event: e.CampaignStopped, one: Recorded) -> State:
-    return _home(_to(state, Mode.STOPPED, one, event.reason), "tuning was stopped")
-
-
 def _aborted(state: State, event: e.CampaignAborted, one: Recorded) -> State:
-    state = _to(state, Mode.ABORTED, one, event.reason)
     return replace(state, machine=replace(state.machine, verified=False, home=False, home_wanted=None))
-
-
-def _completed(state: State, event: e.CampaignCompleted, one: Recorded) -> State:
-    return _home(_to(state, Mode.COMPLETE, one, event.reason), event.reason)
 
 
 def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
     if event.trial != len(state.trials) + 1:
         raise IndexError(event.trial)
-    trial = Trial(
-        number=event.trial,
-        tag=event.tag,
-        setting=event.setting,
-        source=event.source,
-        kind=event.kind,
-        champion=event.champion,
-        reason=event.reason,
-        better=event.better,
-        expected_valid=event.valid,
-        distance=event.distance,
-        proposed_at=one.at,
-        lot=state.lot,
-        staged_at=one.at,
-        repeats=event.repeats,
-    )
+    trial = CampaignTrial.of(event, number=event.trial, lot=state.lot, proposed_at=one.at, staged_at=one.at)
     return replace(
         state,
         trials=(*state.trials, trial),
@@ -221,8 +196,8 @@ def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
     duel = state.duels[event.duel - 1]
     if event.winner is not None and event.winner not in duel.pair:
         raise IndexError(event.winner)
-    judgment = Judgment(
-        event.judgment, event.duel, duel.left, duel.right, event.winner, event.operator, one.at, event.took_s, one.actor
+    judgment = CampaignJudgment.of(
+        event, number=event.judgment, left=duel.left, right=duel.right, at=one.at, by=one.actor
     )
     return replace(state, judgments=(*state.judgments, judgment))
 
@@ -261,12 +236,12 @@ def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
 
 _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.TermsChanged: _terms_changed,
-    e.CampaignStarted: _started,
+    e.CampaignStarted: _without_fault,
     e.CampaignHeld: _held,
-    e.CampaignResumed: _resumed,
-    e.CampaignStopped: _stopped,
+    e.CampaignResumed: _without_fault,
+    e.CampaignStopped: lambda s, ev, one: _home(s, "tuning was stopped"),
     e.CampaignAborted: _aborted,
-    e.CampaignCompleted: _completed,
+    e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason),
     e.ProposalMade: _proposed,
     e.ProposalApproved: lambda s, ev, one: _trial(s, ev.trial, stage=Stage.APPROVED),
     e.ProposalRejected: lambda s, ev, one: _trial(

@@ -2,47 +2,32 @@
 
 from typing import Any
 
-from tuner.campaign.state import Stage, State, Trial
-
-STATE_VERSION = 1
-NO_FITS: dict[str, None] = {"preference": None, "validity": None, "unsteady": None}
+from tuner.campaign.state import CampaignTrial, Stage, State
+from tuner.core.optimizer.records import FITS, Judgment, OptimizerState, Trial
 
 
 def model_input(state: State) -> dict[str, Any]:
     """Space and optimiser state: the same data give the same proposal, bit for bit."""
-    return {"space": state.terms.space_json(), "state": optimizer_state(state)}
+    return {"space": state.terms.space_json(), "state": optimizer_state(state).to_json()}
 
 
-def optimizer_state(state: State) -> dict[str, Any]:
+def optimizer_state(state: State) -> OptimizerState:
     """The state of an optimiser that was told what the campaign knows."""
-    budget, memory = state.terms.budget, state.memory
+    budget = state.terms.budget
     # by their order and not by name: who answers first does not change a proposal, and names stay in the daemon
     operators = {name: f"operator {place}" for place, name in enumerate(operator_names(state), 1)}
-    return {
-        "version": STATE_VERSION,
-        "seed": state.terms.seed,
-        "acquisition": "auto",
-        "validity": "auto",
-        "budget": budget.trials,
-        "scrap_budget": budget.scrap,
-        "asks": memory.asks,
-        "trials": [_trial(trial) for trial in state.trials],
-        "judgments": [
-            {
-                "judgment_id": place,
-                "winner": judgment.left if judgment.winner is None else judgment.winner,
-                "loser": judgment.right if judgment.loser is None else judgment.loser,
-                "tie": judgment.winner is None,
-                "operator": operators[judgment.operator],
-                "retracted": False,
-                "discount": 1.0,
-            }
+    return OptimizerState.of(
+        state.memory,
+        seed=state.terms.seed,
+        budget=budget.trials,
+        scrap_budget=budget.scrap,
+        fits=state.memory.fits or dict.fromkeys(FITS),
+        trials=tuple(map(_told, state.trials)),
+        judgments=tuple(
+            Judgment.of(judgment, number=place, operator=operators[judgment.operator])
             for place, judgment in enumerate(state.active, 1)
-        ],
-        "leader": memory.leader,
-        "doubted": memory.doubted,
-        "fits": memory.fits or NO_FITS,
-    }
+        ),
+    )
 
 
 def operator_names(state: State) -> list[str]:
@@ -50,16 +35,13 @@ def operator_names(state: State) -> list[str]:
     return list(dict.fromkeys(judgment.operator for judgment in state.active))
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
+def _told(trial: CampaignTrial) -> Trial:
+    """What the optimiser needs to know: people's reasons stay in the daemon."""
     rejected = trial.stage is Stage.REJECTED  # nobody wants to see its like again
-    return {
-        "trial_id": trial.number,
-        "setting": trial.setting,
-        "kind": trial.kind,
-        "valid": False if rejected else trial.valid if trial.stage is Stage.DONE else None,
-        "reason": None,
-        "excluded": trial.excluded is not None or trial.stage is Stage.DROPPED,
-        "earlier": False,
-        "discount": 1.0,
-        "opponent_id": trial.champion,
-    }
+    left_out = trial.excluded is not None or trial.stage is Stage.DROPPED
+    return Trial.of(
+        trial,
+        valid=False if rejected else trial.valid if trial.stage is Stage.DONE else None,
+        outcome_reason="",
+        excluded="left out" if left_out else None,
+    )

@@ -1,102 +1,100 @@
-"""The tables of what may be commanded in which mode, and of the moves between modes; what is not in them is refused."""
+"""The table of every command: in which modes it may be given, and where it leads; what is not in it is refused.
+
+Beside it stands where each event leads: the fold of a campaign takes its mode from there and from nowhere else.
+"""
+
+from dataclasses import dataclass
 
 from tuner.basics.text import listed
 from tuner.campaign import commands as c
-from tuner.campaign.commands import Abort, GoHome, Hold, Order, Resume, Start, Stop
+from tuner.campaign import events as e
 from tuner.campaign.state import Mode
-
-MOVES: dict[tuple[Mode, type[Order]], Mode] = {
-    (Mode.IDLE, Start): Mode.EXECUTE,
-    (Mode.STOPPED, Start): Mode.EXECUTE,
-    (Mode.ABORTED, Start): Mode.EXECUTE,
-    (Mode.COMPLETE, Start): Mode.EXECUTE,  # after the budget was raised
-    (Mode.EXECUTE, Hold): Mode.HELD,
-    (Mode.HELD, Resume): Mode.EXECUTE,
-    (Mode.IDLE, Stop): Mode.STOPPED,
-    (Mode.EXECUTE, Stop): Mode.STOPPED,
-    (Mode.HELD, Stop): Mode.STOPPED,
-    (Mode.IDLE, Abort): Mode.ABORTED,
-    (Mode.EXECUTE, Abort): Mode.ABORTED,
-    (Mode.HELD, Abort): Mode.ABORTED,
-    (Mode.STOPPED, Abort): Mode.ABORTED,  # while it brings the machine home
-    (Mode.COMPLETE, Abort): Mode.ABORTED,
-    (Mode.IDLE, GoHome): Mode.IDLE,
-    (Mode.HELD, GoHome): Mode.HELD,
-    (Mode.STOPPED, GoHome): Mode.STOPPED,
-    (Mode.ABORTED, GoHome): Mode.ABORTED,
-    (Mode.COMPLETE, GoHome): Mode.COMPLETE,
-}
-
-VERBS: dict[type[Order], str] = {
-    Start: "started",
-    Hold: "held",
-    Resume: "resumed",
-    Stop: "stopped",
-    Abort: "aborted",
-    GoHome: "sent home",
-}
-
-
-_LEADS_ON: dict[type[Order], str] = {Start: "start", Resume: "resume"}  # what leads to a mode where more is legal
 
 _ANY = frozenset(Mode)
 _EXECUTE = frozenset({Mode.EXECUTE})
 _TUNING = frozenset({Mode.EXECUTE, Mode.HELD})
 
-LEGAL: dict[type[Order], frozenset[Mode]] = {
-    **{order: frozenset(mode for mode, one in MOVES if one is order) for order in VERBS},
-    c.Create: frozenset(),  # a campaign is created once, before it has a mode
-    c.ChangeTerms: _ANY,
-    c.Approve: _EXECUTE,  # what is approved is sent, and now
-    c.Reject: _TUNING,
-    c.Repeat: _TUNING,  # nobody waits for a part of a campaign that makes none
+
+@dataclass(frozen=True)
+class Move:
+    """What the table says about a command.
+
+    Attributes:
+        modes: Where it may be given; None stands for a campaign that does not exist yet.
+        to: The mode it leads to; None: the mode stays, unless what it reports is a fault.
+        verb: What it does to a campaign, for the sentence that refuses something else.
+        cannot: Why it is refused to people.
+    """
+
+    modes: frozenset[Mode | None]
+    to: Mode | None = None
+    verb: str = ""
+    cannot: str = ""
+
+    @property
+    def of_people(self) -> bool:
+        """Whether people may give it at the wrong time; the daemon's own parts are only late with it."""
+        return bool(self.verb or self.cannot)
+
+
+MOVES: dict[type[c.CommandBase], Move] = {
+    c.Create: Move(frozenset({None}), Mode.IDLE),
+    # a campaign that is complete may start again after its budget was raised
+    c.Start: Move(_ANY - _TUNING, Mode.EXECUTE, verb="started"),
+    c.Hold: Move(_EXECUTE, Mode.HELD, verb="held"),
+    c.Resume: Move(frozenset({Mode.HELD}), Mode.EXECUTE, verb="resumed"),
+    c.Stop: Move(frozenset({Mode.IDLE}) | _TUNING, Mode.STOPPED, verb="stopped"),
+    # also one that is over, while it brings the machine home
+    c.Abort: Move(_ANY - {Mode.ABORTED}, Mode.ABORTED, verb="aborted"),
+    c.GoHome: Move(_ANY - _EXECUTE, verb="sent home"),
+    c.ChangeTerms: Move(_ANY),
+    c.Approve: Move(_EXECUTE, cannot="its proposal cannot be approved"),  # what is approved is sent, and now
+    c.Reject: Move(_TUNING, cannot="there is no proposal to reject"),
+    c.Repeat: Move(_TUNING, cannot="no part can be made again"),  # nobody waits for a part where none is made
     # what was said about parts that exist counts at once; parts, answers and lots are there in every mode
-    c.TellOutcome: _ANY,
-    c.Judge: _ANY,
-    c.Tie: _ANY,
-    c.Retract: _ANY,
-    c.Exclude: _ANY,
-    c.ChangeLot: _ANY,
+    c.TellOutcome: Move(_ANY),
+    c.Judge: Move(_ANY),
+    c.Tie: Move(_ANY),
+    c.Retract: Move(_ANY),
+    c.Exclude: Move(_ANY),
+    c.ChangeLot: Move(_ANY),
     # the daemon's own: what begins something needs a campaign that tunes, what reports something is always heard
-    c.Propose: _EXECUTE,
-    c.SendSetting: _EXECUTE,
-    c.BeginTrial: _EXECUTE,
-    c.Reduel: _EXECUTE,
-    c.AnswerSetting: _ANY,
-    c.MachineOutcome: _ANY,
-    c.AnswerHome: _ANY,
-    c.Fault: _ANY,
-    c.Interrupt: _ANY,
-    c.Park: _ANY,
-    c.Tick: _ANY,
+    c.Propose: Move(_EXECUTE),
+    c.SendSetting: Move(_EXECUTE),
+    c.BeginTrial: Move(_EXECUTE),
+    c.Reduel: Move(_EXECUTE),
+    c.AnswerSetting: Move(_ANY),
+    c.MachineOutcome: Move(_ANY),
+    c.AnswerHome: Move(_ANY),
+    c.Fault: Move(_ANY),
+    c.Interrupt: Move(_ANY),
+    c.Park: Move(_ANY),
+    c.Tick: Move(_ANY),
 }
 
-_CANNOT: dict[type[Order], str] = {
-    c.Approve: "its proposal cannot be approved",
-    c.Reject: "there is no proposal to reject",
-    c.Repeat: "no part can be made again",
+# an event that is not here leaves the mode as it is
+LEADS: dict[type[e.Fact], Mode] = {
+    e.CampaignCreated: Mode.IDLE,
+    e.CampaignStarted: Mode.EXECUTE,
+    e.CampaignHeld: Mode.HELD,
+    e.CampaignResumed: Mode.EXECUTE,
+    e.CampaignStopped: Mode.STOPPED,
+    e.CampaignAborted: Mode.ABORTED,
+    e.CampaignCompleted: Mode.COMPLETE,
 }
 
 
-def allowed(mode: Mode) -> list[str]:
-    """What can be done in a mode, for the sentence that refuses something else."""
-    return [VERBS[order] for (have, order) in MOVES if have is mode]
-
-
-def illegal(name: str, mode: Mode, command: Order) -> str | None:
+def illegal(name: str, mode: Mode, command: c.CommandBase) -> str | None:
     """Why a command may not be given in a mode, as a sentence that says what can be done; or None."""
-    kind = type(command)
-    if mode in LEGAL[kind]:
+    move = MOVES[type(command)]
+    if mode in move.modes:
         return None
-    possible = f"it can be {listed(allowed(mode))}"
-    if kind in VERBS:
-        return f"the campaign {name} is {mode} and cannot be {VERBS[kind]}; {possible}"
-    if kind not in _CANNOT:
+    possible = f"it can be {listed([one.verb for one in MOVES.values() if one.verb and mode in one.modes])}"
+    if move.verb:
+        return f"the campaign {name} is {mode} and cannot be {move.verb}; {possible}"
+    if not move.cannot:
         return f"the campaign {name} is {mode} by now"
-    first = [verb for order, verb in _LEADS_ON.items() if MOVES.get((mode, order)) in LEGAL[kind]]
-    return f"the campaign {name} is {mode}: {_CANNOT[kind]} now; {f'{first[0]} it first' if first else possible}"
-
-
-def of_people(command: Order) -> bool:
-    """Whether people may give a command at the wrong time; the daemon's own parts are only late with it."""
-    return type(command) in VERBS or type(command) in _CANNOT
+    first = [kind for kind in (c.Start, c.Resume) if mode in MOVES[kind].modes and MOVES[kind].to in move.modes]
+    return f"the campaign {name} is {mode}: {move.cannot} now; " + (
+        f"{first[0].__name__.lower()} it first" if first else possible
+    )

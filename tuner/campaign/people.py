@@ -28,56 +28,56 @@ Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
 Needed = Annotated[Text, AfterValidator(_not_blank)]
 
 
-class Order(BaseModel):
+class CommandBase(BaseModel):
     """Base of all commands: strict, frozen, nothing unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
-class Start(Order):
+class Start(CommandBase):
     """Begin tuning, or begin again after a stop."""
 
 
-class Hold(Order):
+class Hold(CommandBase):
     """Pause: the part under way is finished, nothing more is sent."""
 
     reason: Text = Field("", description="why, for the record")
 
 
-class Resume(Order):
+class Resume(CommandBase):
     """Go on after a pause."""
 
 
-class Stop(Order):
+class Stop(CommandBase):
     """Stop tuning: the part under way is finished, then the machine goes to its known-good setting."""
 
     reason: Text = Field("", description="why, for the record")
 
 
-class Abort(Order):
+class Abort(CommandBase):
     """Let go of the machine at once; it is sent nothing more, not even its known-good setting."""
 
     reason: Text = Field("", description="why, for the record")
 
 
-class GoHome(Order):
+class GoHome(CommandBase):
     """Bring the machine to its known-good setting; only while it is not tuning."""
 
 
-class Approve(Order):
+class Approve(CommandBase):
     """Allow the proposed setting to be sent."""
 
     trial: Number = Field(description="number of the proposed trial")
 
 
-class Reject(Order):
+class Reject(CommandBase):
     """Forbid the proposed setting; another one will be proposed."""
 
     trial: Number = Field(description="number of the proposed trial")
     reason: Needed = Field(description="why; the model learns to stay away")
 
 
-class TellOutcome(Order):
+class TellOutcome(CommandBase):
     """Say whether a trial made a part that can be judged; said again it corrects what was said before."""
 
     trial: Number = Field(description="its number")
@@ -85,7 +85,7 @@ class TellOutcome(Order):
     reason: Text = Field("", description="why not; needed if it is not valid")
 
 
-class Judge(Order):
+class Judge(CommandBase):
     """Say which part of a duel is better."""
 
     duel: Number = Field(description="the question's number")
@@ -95,7 +95,7 @@ class Judge(Order):
     )
 
 
-class Tie(Order):
+class Tie(CommandBase):
     """Say that neither part of a duel can be told to be better."""
 
     duel: Number = Field(description="the question's number")
@@ -104,27 +104,27 @@ class Tie(Order):
     )
 
 
-class Retract(Order):
+class Retract(CommandBase):
     """Take a judgment back."""
 
     judgment: Number = Field(description="its number")
     reason: Text = Field("", description="why, for the record")
 
 
-class Exclude(Order):
+class Exclude(CommandBase):
     """Leave a trial and everything said about it out of account."""
 
     trial: Number = Field(description="its number")
     reason: Needed = Field(description="why, for the record")
 
 
-class Repeat(Order):
+class Repeat(CommandBase):
     """Make a part again at the setting of an old trial."""
 
     trial: Number = Field(description="its number")
 
 
-class ChangeLot(Order):
+class ChangeLot(CommandBase):
     """The material is another one from now on."""
 
     lot: Annotated[str, Field(max_length=64), AfterValidator(_printable), AfterValidator(_not_blank)] = Field(

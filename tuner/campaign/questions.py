@@ -4,7 +4,8 @@ import hashlib
 from collections import Counter
 from typing import Literal
 
-from tuner.campaign.state import Judgment, State
+from tuner.campaign.state import State
+from tuner.core.optimizer.records import Judgment
 
 Why = Literal["new", "repeat", "reduel"]
 
@@ -18,11 +19,11 @@ def due(state: State) -> tuple[int, int, Why] | None:
     for trial in state.trials:
         if not trial.usable or trial.number in judged or trial.number == champion:
             continue
-        rival = trial.champion
-        if rival is None or not state.trials[rival - 1].usable:
-            rival = champion
-        return trial.number, rival, "new"
-    if state.reduel and (pair := _crowning(state, champion)) is not None:
+        opponent = trial.opponent
+        if opponent is None or not state.trials[opponent - 1].usable:
+            opponent = champion
+        return trial.number, opponent, "new"
+    if state.reduel and (pair := _deciding(state, champion)) is not None:
         return *pair, "reduel"
     if state.terms.policy.repeat_after and _since_repeat(state) >= state.terms.policy.repeat_after:
         return *_repeat(state), "repeat"
@@ -35,12 +36,12 @@ def sides(state: State, a: int, b: int) -> tuple[int, int]:
     return (a, b) if digest[0] % 2 else (b, a)
 
 
-def _crowning(state: State, champion: int) -> tuple[int, int] | None:
-    """The champion and the one it beat for the crown, or whom it met last."""
+def _deciding(state: State, champion: int) -> tuple[int, int] | None:
+    """The champion and the one it followed, or whom it met last."""
     met = [j for j in state.active if champion in j.pair]
     if not met:
         return None
-    number = state.crowned[1]
+    number = state.decided[1]
     judgment = next((j for j in met if j.number == number), met[-1])
     return champion, next(iter(judgment.pair - {champion}))
 
@@ -57,11 +58,11 @@ def _since_repeat(state: State) -> int:
 def _repeat(state: State) -> tuple[int, int]:
     """The duel that made the champion, if it was asked once; else the latest of those asked least."""
     asked = Counter(j.pair for j in state.active)
-    number = state.crowned[1]
+    number = state.decided[1]
 
     def worth(judgment: Judgment) -> tuple[bool, int, int]:
-        crowning = judgment.number == number and asked[judgment.pair] == 1
-        return crowning, -asked[judgment.pair], judgment.number
+        deciding = judgment.number == number and asked[judgment.pair] == 1
+        return deciding, -asked[judgment.pair], judgment.number
 
     best = max(state.active, key=worth)
     return best.left, best.right

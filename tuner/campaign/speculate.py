@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tuner.campaign import events as e
-from tuner.campaign.decide import automatic
 from tuner.campaign.effects import proposal_due
-from tuner.campaign.evolve import Recorded, evolve
 from tuner.campaign.state import Duel, Stage, State
-
-_MOST_AUTOMATIC = 10
+from tuner.campaign.step import follow
 
 
 def futures(state: State, now: datetime, operators: tuple[str, ...]) -> Iterator[State]:
@@ -36,7 +33,7 @@ def _deeper(state: State, now: datetime, operators: tuple[str, ...], depth: int)
             e.OutcomeTold(trial=trial.number, valid=False, reason="speculation"),
         ]
     for event in events:
-        after = _after(state, event, now)
+        after = follow(state.name, state, [event], "speculation", now)[-1][1]
         if proposal_due(after):
             yield after
         else:
@@ -48,13 +45,3 @@ def _answers(state: State, duel: Duel, operator: str) -> list[e.Event]:
     new = max(duel.left, duel.right)
     winners = (min(duel.left, duel.right), new, None)  # most new parts do not win
     return [e.JudgmentGiven(judgment=number, duel=duel.number, winner=w, operator=operator) for w in winners]
-
-
-def _after(state: State, event: e.Event, now: datetime) -> State:
-    state = evolve(state.name, state, Recorded(state.seq, now, "speculation", event))
-    for _ in range(_MOST_AUTOMATIC):
-        following = automatic(state, now)
-        if following is None:
-            break
-        state = evolve(state.name, state, Recorded(state.seq, now, "speculation", following))
-    return state

@@ -8,42 +8,31 @@ from typing import Literal
 
 from tuner.basics.vocabulary import Mode as Mode
 from tuner.basics.vocabulary import Stage as Stage
-from tuner.campaign.events import ModelMemory, SettingMap, Source
+from tuner.campaign.events import Source
 from tuner.campaign.terms import Terms
-from tuner.core.optimizer.champion import Judgment as CoreJudgment
-from tuner.core.optimizer.champion import crown
+from tuner.core.optimizer.champion import champion_of
+from tuner.core.optimizer.records import Judgment, Memory, Proposal, Setting, Trial
 
-NO_MEMORY = ModelMemory()
+NO_MEMORY = Memory()
 OPEN_STAGES = frozenset({Stage.PROPOSED, Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING})
 MOVED_STAGES = frozenset({Stage.SENT, Stage.APPLIED, Stage.RUNNING})
 
 
-@dataclass(frozen=True)
-class Trial:
+@dataclass(frozen=True, kw_only=True)
+class CampaignTrial(Trial, Proposal):
     """A setting that was proposed, and what became of it."""
 
-    number: int
     tag: str
-    setting: SettingMap
     source: Source
-    kind: str
-    champion: int | None
-    reason: str
-    better: float | None
-    expected_valid: float | None
-    distance: float | None
-    proposed_at: datetime
     lot: str
+    proposed_at: datetime
     staged_at: datetime
     repeats: int | None = None
     stage: Stage = Stage.PROPOSED
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    valid: bool | None = None
-    outcome_reason: str = ""
     measurements: Mapping[str, float] = field(default_factory=dict)
     photo: str | None = None
-    excluded: str | None = None
 
     @property
     def open(self) -> bool:
@@ -53,7 +42,7 @@ class Trial:
     @property
     def usable(self) -> bool:
         """Whether it made a part that may be judged."""
-        return self.stage is Stage.DONE and self.valid is True and self.excluded is None
+        return self.stage is Stage.DONE and super().usable
 
 
 @dataclass(frozen=True)
@@ -79,32 +68,15 @@ class Duel:
         return frozenset((self.left, self.right))
 
 
-@dataclass(frozen=True)
-class Judgment:
-    """An operator's answer; a tie has no winner. `by` is its signature: the operator, and the key that said so."""
+@dataclass(frozen=True, kw_only=True)
+class CampaignJudgment(Judgment):
+    """An operator's answer to a question. `by` is its signature: the operator, and the key that said so."""
 
-    number: int
     duel: int
-    left: int
-    right: int
-    winner: int | None
     operator: str
     at: datetime
     took_s: float | None
     by: str
-    retracted: str | None = None
-
-    @property
-    def pair(self) -> frozenset[int]:
-        """The two trials, whichever won."""
-        return frozenset((self.left, self.right))
-
-    @property
-    def loser(self) -> int | None:
-        """The other one."""
-        if self.winner is None:
-            return None
-        return self.right if self.winner == self.left else self.left
 
 
 @dataclass(frozen=True)
@@ -120,8 +92,8 @@ class Machine:
         home_failed: Why it could not.
     """
 
-    requested: SettingMap | None = None
-    read_back: SettingMap | None = None
+    requested: Setting | None = None
+    read_back: Setting | None = None
     verified: bool = False
     home: bool = False
     home_wanted: str | None = None
@@ -163,16 +135,16 @@ class State:
     count: int = 0
     seq: int = 0
     lot: str = ""
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[CampaignTrial, ...] = ()
     duels: tuple[Duel, ...] = ()
-    judgments: tuple[Judgment, ...] = ()
+    judgments: tuple[CampaignJudgment, ...] = ()
     machine: Machine = Machine()
-    memory: ModelMemory = NO_MEMORY
+    memory: Memory = NO_MEMORY
     repeat: tuple[int, ...] = ()
     reduel: bool = False
 
     @property
-    def trial(self) -> Trial | None:
+    def trial(self) -> CampaignTrial | None:
         """The trial on its road, if there is one."""
         return self.trials[-1] if self.trials and self.trials[-1].open else None
 
@@ -187,7 +159,7 @@ class State:
         return self.duels[-1] if self.duels and self.duels[-1].open else None
 
     @cached_property
-    def active(self) -> tuple[Judgment, ...]:
+    def active(self) -> tuple[CampaignJudgment, ...]:
         """The judgments that count."""
         return tuple(
             j
@@ -196,22 +168,21 @@ class State:
         )
 
     @cached_property
-    def crowned(self) -> tuple[int | None, int | None]:
+    def decided(self) -> tuple[int | None, int | None]:
         """The champion, and the number of the judgment that made it one.
 
         Where the judges' answers are doubted, the champion is the trial that the model believed best.
         """
-        judged = [_core(j) for j in self.active]
-        champion, crowning = crown([t.number for t in self.trials if t.usable], judged)
+        champion, deciding = champion_of([t.number for t in self.trials if t.usable], self.active)
         leader = self.memory.leader
         if leader is not None and leader <= len(self.trials) and self.trials[leader - 1].usable:
             champion = leader
-        return champion, None if crowning is None else crowning.judgment_id
+        return champion, None if deciding is None else deciding.number
 
     @property
     def champion(self) -> int | None:
         """The best trial so far."""
-        return self.crowned[0]
+        return self.decided[0]
 
     @property
     def spent(self) -> int:
@@ -222,9 +193,3 @@ class State:
     def scrap(self) -> int:
         """How many trials made no part."""
         return sum(t.stage is Stage.DONE and t.valid is False for t in self.trials)
-
-
-def _core(judgment: Judgment) -> CoreJudgment:
-    winner = judgment.left if judgment.winner is None else judgment.winner
-    loser = judgment.right if judgment.loser is None else judgment.loser
-    return CoreJudgment(judgment.number, winner, loser, judgment.winner is None, judgment.operator)

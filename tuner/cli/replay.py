@@ -22,6 +22,7 @@ from tuner.cli.state_option import state_directory, state_option
 from tuner.compute.backend import Job
 from tuner.compute.engine_name import engine_name
 from tuner.compute.worker_pool import Pool
+from tuner.core.optimizer.records import Proposal
 from tuner.daemon.journal_thread import kept_state
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
@@ -86,23 +87,10 @@ def wrong_snapshots(store: Store, campaign: str | None, faults: Mapping[str, str
 
 def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
     """What a proposal computed again has different."""
-    proposal = result["proposal"]
-    pairs = {
-        "trial": (event.trial, proposal["trial_id"]),
-        "setting": (event.setting, proposal["setting"]),
-        "kind": (event.kind, proposal["kind"]),
-        "champion": (event.champion, proposal["champion_id"]),
-        "reason": (event.reason, proposal["reason"]),
-        "better": (event.better, proposal["better"]),
-        "valid": (event.valid, proposal["valid"]),
-        "distance": (event.distance, proposal["distance"]),
-        "model": (None if event.model is None else event.model.model_dump(mode="json"), result["model"]),
-    }
-    return [
-        name
-        for name, (then, now) in pairs.items()
-        if json.dumps(then, sort_keys=True) != json.dumps(now, sort_keys=True)
-    ]
+    memory = None if event.model is None else event.model.to_json()
+    then = {**Proposal.of(event, number=event.trial).to_json(), "model": memory}
+    now = {**result["proposal"], "model": result["model"]}
+    return [name for name in then if json.dumps(then[name], sort_keys=True) != json.dumps(now[name], sort_keys=True)]
 
 
 @click.command()

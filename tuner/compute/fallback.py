@@ -5,14 +5,14 @@ Glossary:
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.optimizer.records import Proposal, Setting
 from tuner.core.space.parameters import SpaceError
-from tuner.core.space.space import BoolArray, Setting, Space
+from tuner.core.space.space import BoolArray, Space
 
 PURPOSE = 4  # the optimiser's own draws from [seed, asks] have the purposes 0 to 3
 STEPS = (0.05, 0.1, 0.2)  # standard deviations in the unit cube, tried one after the other
@@ -23,7 +23,7 @@ FAR = "The model was not ready in time and every small step from the champion wa
 REPEAT = "The model was not ready in time: repeats a setting, because none is left that was not tried."
 
 
-def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> dict[str, Any]:
+def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal:
     """Return a new setting near the champion, or far from everything tried; always the same one for the same state.
 
     Steps towards scrap are avoided while there are others. Nothing was fitted: the probabilities are None.
@@ -36,25 +36,23 @@ def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> dict[str
     Raises:
         SpaceError: No setting satisfies all constraints.
     """
-    ledger, champion_id = optimizer.ledger, optimizer.champion
+    ledger, opponent = optimizer.ledger, optimizer.champion
     trials = list(ledger.trials.values())
-    champion = None if champion_id is None else ledger.rows([ledger.trials[champion_id]])[0]
+    champion = None if opponent is None else ledger.rows([ledger.trials[opponent]])[0]
     tried = ledger.rows(trials)
-    scrap = np.array([trial.valid is False and not trial.excluded for trial in trials], dtype=bool)
+    scrap = np.array([trial.valid is False and trial.excluded is None for trial in trials], dtype=bool)
     rng = np.random.default_rng([optimizer.seed, asks, PURPOSE])
     groups = _candidates(space, champion, tried, rng)
     setting, reason = _first_fresh(space, groups, tried, scrap, [trial.setting for trial in trials])
     row = space.encode(setting)
-    return {
-        "trial_id": len(trials) + 1,
-        "setting": setting,
-        "champion_id": champion_id,
-        "reason": reason,
-        "kind": "fallback",
-        "better": None,
-        "valid": None,
-        "distance": float(_gaps(row[None], tried).min()) if trials else None,
-    }
+    return Proposal(
+        number=len(trials) + 1,
+        setting=setting,
+        kind="fallback",
+        opponent=opponent,
+        reason=reason,
+        distance=float(_gaps(row[None], tried).min()) if trials else None,
+    )
 
 
 def _candidates(

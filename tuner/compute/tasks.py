@@ -5,17 +5,18 @@ Every payload has "space" (see `space_json`) and "state" (see `Optimizer.state`)
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from tuner.compute.backend import Json
 from tuner.compute.fallback import fallback_proposal
 from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json, space_json
-from tuner.core.optimizer.optimizer import FITS, Optimizer
+from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import Knowledge
+from tuner.core.optimizer.records import FITS, Memory, OptimizerState, Recommended, Setting
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice, Continuous
 from tuner.core.space.space import Space
@@ -36,10 +37,8 @@ __all__ = [
 
 Payload = Mapping[str, Json]
 
-MODEL = ("asks", "leader", "doubted", "fits")
 
-
-class _Learned(Optimizer):
+class Learned(Optimizer):
     """An optimiser that learns once: several answers about one state need one fit."""
 
     @cached_property
@@ -51,57 +50,60 @@ class _Learned(Optimizer):
         return self.known
 
 
-def _optimizer(payload: Payload, space: Space | None = None) -> _Learned:
+def learned(payload: Payload, space: Space | None = None) -> Learned:
+    """Return the optimiser of a payload."""
     numbers: dict[str, Any] = dict(payload.get("strategy", {}))
     if "near" in numbers:
         numbers["near"] = tuple(numbers["near"])
     # a campaign that never asked has fitted nothing
     state = {**payload["state"], "fits": {**dict.fromkeys(FITS), **payload["state"]["fits"]}}
     space = space or space_from_json(payload["space"])
-    return cast(_Learned, _Learned.from_state(space, state, strategy=Strategy(**numbers)))
+    return Learned.from_state(space, state, strategy=Strategy(**numbers))
 
 
 def propose(payload: Payload) -> Json:
     """Return the next proposal, and what of the state only asking changes.
 
-    Result: {"proposal": the fields of `Proposal`, "model": {"asks", "leader", "doubted", "fits"}}.
+    Result: {"proposal": a `Proposal`, "model": a `Memory`}.
     """
-    optimizer = _optimizer(payload)
+    optimizer = learned(payload)
     proposal = optimizer.ask()
-    state = optimizer.state()
-    return {"proposal": asdict(proposal), "model": {name: state[name] for name in MODEL}}
+    memory = Memory.of(OptimizerState.from_json(optimizer.state()))
+    return {"proposal": proposal.to_json(), "model": memory.to_json()}
 
 
 def fallback(payload: Payload) -> Json:
     """Return a proposal at once, without the model; the result has the form of `propose`.
 
-    `better` and `valid` are null, and of the model only `asks` changes.
+    The chances are null, and of the model only `asks` changes.
     """
     space = space_from_json(payload["space"])
     # without the constraints: to check again that every trial satisfies them takes longer than all the rest
-    optimizer = _optimizer(payload, Space(space.parameters))
-    asks = payload["state"]["asks"]
-    model = {name: payload["state"][name] for name in MODEL}
-    return {"proposal": fallback_proposal(optimizer, space, asks), "model": {**model, "asks": asks + 1}}
+    optimizer = learned(payload, Space(space.parameters))
+    memory = Memory.of(OptimizerState.from_json(payload["state"]))
+    proposal = fallback_proposal(optimizer, space, memory.asks)
+    return {"proposal": proposal.to_json(), "model": replace(memory, asks=memory.asks + 1).to_json()}
 
 
 def recommend(payload: Payload) -> Json:
-    """Return the setting believed best, with its probabilities; null while there is no valid trial.
-
-    Result: {"setting", "champion_id", "better", "valid"}; `better` is one half if it is the champion's own.
-    """
-    optimizer = _optimizer(payload)
-    known = optimizer.known
-    if known.champion is None:
+    """Return the setting believed best as a `Recommended`; null while there is no valid trial."""
+    optimizer = learned(payload)
+    if optimizer.known.champion is None:
         return None
-    setting = optimizer.recommend()
-    row = optimizer.space.encode(setting)[None]
-    return {
-        "setting": setting,
-        "champion_id": known.champion_id,
-        "better": float(known.model.win_probability(row, known.champion)[0]),
-        "valid": float(known.valid_probability(row)[0]),
-    }
+    return recommended(optimizer.known, optimizer.recommend()).to_json()
+
+
+def recommended(known: Knowledge, setting: Setting) -> Recommended:
+    """Return a setting with its chances beside the champion, which must be there."""
+    if known.champion is None or known.champion_id is None:
+        raise ValueError("there is no champion to compare with")
+    row = known.ledger.space.encode(setting)[None]
+    return Recommended(
+        setting=setting,
+        champion=known.champion_id,
+        p_better=float(known.model.win_probability(row, known.champion)[0]),
+        p_valid=float(known.valid_probability(row)[0]),
+    )
 
 
 def explain(payload: Payload) -> Json:
@@ -110,7 +112,7 @@ def explain(payload: Payload) -> Json:
     Result: "importance" {name: share}; "outlook" {"left", "against", "next_better", "stop"}; "contradictions"
     [{"trials", "judgment"}], where `judgment` is the one worth asking again; "operators" [{"operator", "noise"}].
     """
-    optimizer = _optimizer(payload)
+    optimizer = learned(payload)
     return {
         "importance": optimizer.importance(),
         "outlook": asdict(optimizer.outlook()),
@@ -122,18 +124,18 @@ def explain(payload: Payload) -> Json:
 def slices(payload: Payload) -> Json:
     """Return what is believed along each parameter through the champion; "points" and "mass" may be given.
 
-    Result: {"champion_id", "mass", "slices": see `tuner.compute.slices.slices`}.
+    Result: {"champion", "mass", "slices": see `tuner.compute.slices.slices`}.
     """
-    known = _optimizer(payload).known
+    known = learned(payload).known
     mass = payload.get("mass", MASS)
     cut = cut_slices(known, payload.get("points", POINTS), mass)
-    return {"champion_id": known.champion_id, "mass": mass, "slices": cut}
+    return {"champion": known.champion_id, "mass": mass, "slices": cut}
 
 
 def question(payload: Payload) -> Json:
-    """Return the next duel worth asking, {"a_id", "b_id", "repeat"}, or null."""
-    found = _optimizer(payload).question()
-    return None if found is None else asdict(found)
+    """Return the next duel worth asking as a `Question`, or null."""
+    found = learned(payload).question()
+    return None if found is None else found.to_json()
 
 
 def ping(payload: Payload) -> Json:

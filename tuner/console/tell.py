@@ -83,12 +83,12 @@ def reasons(words: Words, view: CampaignView, trial: TrialView) -> list[str]:
     """Why a trial has its setting, as far as the view knows."""
     lines = [f"{trial.tag}: {brief(words, view, trial.setting)}", words.known(f"why.{trial.source}", trial.source)]
     champion = view.champion
-    tag = champion.tag if champion is not None and champion.number == trial.champion else f"#{trial.champion}"
-    if trial.better is not None and trial.champion is not None:
-        lines.append(words("why.better", percent=words.percent(trial.better), tag=tag))
-    if trial.expected_valid is not None:
-        lines.append(words("why.valid", percent=words.percent(trial.expected_valid)))
-    if champion is not None and champion.number == trial.champion:
+    tag = champion.tag if champion is not None and champion.number == trial.opponent else f"#{trial.opponent}"
+    if trial.p_better is not None and trial.opponent is not None:
+        lines.append(words("why.better", percent=words.percent(trial.p_better), tag=tag))
+    if trial.p_valid is not None:
+        lines.append(words("why.valid", percent=words.percent(trial.p_valid)))
+    if champion is not None and champion.number == trial.opponent:
         changed = changes(words, view, trial.setting, champion.setting)
         lines.append(words("why.changes", tag=tag) if changed else words("why.no_change"))
         lines += [f"  {line}" for line in changed]
@@ -136,10 +136,10 @@ def champion_lines(
             lines.append((f"    {pad(row.name, wide)}  {row.value}{change}", STRONG))
         lines.append((words("champion.same") if recommended.same_as_champion else words("champion.model"), ""))
         chances = []
-        if recommended.better is not None and not recommended.same_as_champion:
-            chances.append(words("champion.better", percent=words.percent(recommended.better)))
-        if recommended.valid is not None:
-            chances.append(words("champion.valid", percent=words.percent(recommended.valid)))
+        if recommended.p_better is not None and not recommended.same_as_champion:
+            chances.append(words("champion.better", percent=words.percent(recommended.p_better)))
+        if recommended.p_valid is not None:
+            chances.append(words("champion.valid", percent=words.percent(recommended.p_valid)))
         lines += [(", ".join(chances), ""), ("", "")]
     lines.append((f"{words('champion.part')}: {champion.tag}   {about_part(words, champion)}", STRONG))
     lines.append((f"    {brief(words, view, champion.setting)}", ""))

@@ -11,21 +11,20 @@ from typing import NoReturn
 from tuner.basics.address import shared
 from tuner.basics.times import text_of
 from tuner.campaign import commands as c
-from tuner.campaign.decide import Actor, Refusal, automatic, decide
+from tuner.campaign.decide import Actor, Refusal
 from tuner.campaign.effects import Effect, wanted
-from tuner.campaign.evolve import Recorded, evolve
+from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
+from tuner.campaign.step import SYSTEM, step
 from tuner.campaign.terms import Terms
-from tuner.daemon.journal_thread import Archive, RequestKey
+from tuner.daemon.journal_thread import Archive, RequestKey, row_of
 from tuner.daemon.known_campaigns import KnownCampaigns
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.urgent_queue import Ahead
 from tuner.errors import TryAgainError
-from tuner.journal.chain import canonical
 from tuner.journal.errors import DiskFullError, DuplicateRequestError, HeldError, JournalError
 from tuner.journal.records import NewRow, Reply
 
-SYSTEM = Actor("tuner", "engineer")
 URGENT, OWN, ORDINARY = range(3)  # lines of commands
 MOST_WAITING = 2000
 DEFECT = "an error in tuner's own code, see the daemon's log: nothing was written down"
@@ -185,18 +184,11 @@ class Engine:
         await self.known.keep(draft.states)
 
     def _safely(self, posted: Posted, draft: _Draft) -> Result:
-        """Decide on one command; an error of our own takes back what it has drafted, and nothing else."""
-        name, before = posted.campaign, draft.states.get(posted.campaign)
-        rows, news = len(draft.rows), len(draft.news)
+        """Decide on one command; where an error of our own ends that, it has drafted nothing."""
         try:
             return self._one(posted, draft)
         except Exception:  # noqa: BLE001 - the other commands of the batch are not to blame
-            self._troubles.note(f"deciding on {type(posted.command).__name__} for the campaign {name}")
-        del draft.rows[rows:], draft.news[news:]
-        if before is None:
-            draft.states.pop(name, None)
-        else:
-            draft.states[name] = before
+            self._troubles.note(f"deciding on {type(posted.command).__name__} for the campaign {posted.campaign}")
         return Result("failed", "defect", DEFECT)
 
     def _one(self, posted: Posted, draft: _Draft) -> Result:
@@ -205,23 +197,13 @@ class Engine:
         state = draft.states.get(name, self.states.get(name))
         try:
             self._check(posted, state, draft)
-            events = list(decide(state, posted.command, posted.actor, now))
+            done = step(name, state, posted.command, posted.actor, now, seq=self._seq + len(draft.rows))
         except Refusal as refusal:
             return Result("refused", refusal.code, refusal.text, state.count if state else 0)
-        actor = posted.actor.signature
-        while True:
-            for event in events:
-                one = Recorded(self._seq + len(draft.rows) + 1, now, actor, event)
-                state = evolve(name, state, one)
-                draft.rows.append(
-                    NewRow(name, text_of(now), event.type, canonical(event.model_dump(mode="json")), actor)
-                )
-                draft.news.append((name, one, state))
-                draft.states[name] = state
-            following = automatic(state, now) if state is not None else None
-            if following is None:
-                break
-            events, actor = [following], SYSTEM.name
+        draft.rows += [row_of(name, one) for one, _ in done]
+        draft.news += [(name, one, after) for one, after in done]
+        if done:
+            draft.states[name] = state = done[-1][1]
         return Result("done", n=state.count if state else 0)
 
     def _check(self, posted: Posted, state: State | None, draft: _Draft) -> None:

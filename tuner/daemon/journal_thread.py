@@ -13,8 +13,12 @@ from typing import Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from tuner import campaign
-from tuner.campaign.evolve import evolve, parsed
+from tuner.basics.times import text_of
+from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import State
+from tuner.core.optimizer import champion as crown
+from tuner.core.optimizer import records
+from tuner.journal.chain import canonical
 from tuner.journal.records import NewRow, Reply, Row
 from tuner.journal.store import FILE_NAME, Store
 
@@ -73,10 +77,15 @@ class Archive:
         self._thread.shutdown()
 
 
+def row_of(name: str, one: Recorded) -> NewRow:
+    """An event as a row of the journal; `parsed` reads it."""
+    return NewRow(name, text_of(one.at), one.event.type, canonical(one.event.model_dump(mode="json")), one.actor)
+
+
 @cache
 def code_digest() -> str:
     """Of the source that folds events: a state folded by other source is not trusted, the events tell everything."""
-    sources = sorted(Path(campaign.__file__).parent.glob("*.py"))
+    sources = [*sorted(Path(campaign.__file__).parent.glob("*.py")), *map(Path, (records.__file__, crown.__file__))]
     return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 

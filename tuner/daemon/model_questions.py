@@ -10,6 +10,7 @@ from tuner.campaign.decide import Refusal
 from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import State
 from tuner.compute.backend import Backend, ComputeError
+from tuner.core.optimizer.records import Recommended
 from tuner.daemon.views import trial_view
 from tuner.wire import messages as m
 
@@ -85,7 +86,7 @@ def _view(op: str, state: State, found: Any) -> BaseModel:
     if op == "recommendation":
         return _recommendation(state, found)
     if op == "slices":
-        return m.Slices(champion=found["champion_id"], mass=found["mass"], slices=found["slices"])
+        return m.Slices(champion=found["champion"], mass=found["mass"], slices=found["slices"])
     names = operator_names(state)
     return m.Explanation(
         trial=trial_view(state.trials[-1]) if state.trials else None,
@@ -101,12 +102,13 @@ def _view(op: str, state: State, found: Any) -> BaseModel:
 
 def _recommendation(state: State, found: dict[str, Any] | None) -> m.Recommendation:
     if found is None:
-        return m.Recommendation(setting=None, champion=None, same_as_champion=False, better=None, valid=None)
-    champion = state.trials[found["champion_id"] - 1]
+        return m.Recommendation(setting=None, champion=None, same_as_champion=False, p_better=None, p_valid=None)
+    best = Recommended.from_json(found)
+    champion = state.trials[best.champion - 1]
     return m.Recommendation(
-        setting=found["setting"],
+        setting=best.setting,
         champion=trial_view(champion),
-        same_as_champion=found["setting"] == champion.setting,
-        better=found["better"],
-        valid=found["valid"],
+        same_as_champion=best.setting == champion.setting,
+        p_better=best.p_better,
+        p_valid=best.p_valid,
     )

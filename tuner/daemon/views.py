@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from statistics import median
-from typing import Any
 
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Stage
@@ -10,7 +9,7 @@ from tuner.campaign.decide import budget_end
 from tuner.campaign.effects import wake_at
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.questions import due
-from tuner.campaign.state import Judgment, State, Trial
+from tuner.campaign.state import CampaignJudgment, CampaignTrial, State
 from tuner.campaign.windows import left_this_hour
 from tuner.config.parameters import parameter_info
 from tuner.wire import messages as m
@@ -67,7 +66,7 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
     """Everything a console shows."""
     word, sentence, since = phase(state, now)
     wake = wake_at(state, now)
-    policy, machine = state.terms.policy, state.machine
+    policy = state.terms.policy
     duel = state.duel
     return m.CampaignView(
         name=state.name,
@@ -87,15 +86,8 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         dry_run=policy.dry_run,
         approval=policy.approval,
         undo_minutes=policy.undo_minutes,
-        parameters=[_parameter(parameter) for parameter in state.terms.parameters],
-        machine=m.MachineView(
-            requested=machine.requested,
-            read_back=machine.read_back,
-            verified=machine.verified,
-            home=machine.home,
-            home_wanted=machine.home_wanted,
-            home_failed=machine.home_failed,
-        ),
+        parameters=[m.ParameterView.model_validate(parameter_info(one)) for one in state.terms.parameters],
+        machine=m.MachineView.model_validate(state.machine),
         trial=None if state.trial is None else trial_view(state.trial),
         duel=None
         if duel is None
@@ -118,20 +110,6 @@ def _expected_s(state: State, word: Phase) -> float | None:
     return state.terms.policy.settling_s or None if word is Phase.SETTLING else None
 
 
-def _parameter(parameter: Any) -> m.ParameterView:
-    info = parameter_info(parameter)
-    return m.ParameterView(
-        name=info.name,
-        kind=info.kind,
-        unit=info.unit,
-        start=info.start,
-        low=info.low,
-        high=info.high,
-        step=info.step,
-        choices=list(info.choices),
-    )
-
-
 def _budget(state: State, now: datetime) -> m.BudgetView:
     budget, spent = state.terms.budget, state.spent
     done = [t for t in state.trials if t.ended_at is not None]
@@ -150,44 +128,14 @@ def _budget(state: State, now: datetime) -> m.BudgetView:
     )
 
 
-def trial_view(trial: Trial) -> m.TrialView:
+def trial_view(trial: CampaignTrial) -> m.TrialView:
     """A trial on the screen."""
-    return m.TrialView(
-        number=trial.number,
-        tag=trial.tag,
-        setting=trial.setting,
-        source=trial.source,
-        stage=str(trial.stage),
-        reason=trial.reason,
-        champion=trial.champion,
-        better=trial.better,
-        expected_valid=trial.expected_valid,
-        distance=trial.distance,
-        lot=trial.lot,
-        proposed_at=text_of(trial.proposed_at),
-        started_at=None if trial.started_at is None else text_of(trial.started_at),
-        ended_at=None if trial.ended_at is None else text_of(trial.ended_at),
-        valid=trial.valid,
-        outcome_reason=trial.outcome_reason,
-        measurements=dict(trial.measurements),
-        photo=trial.photo,
-        excluded=trial.excluded,
-    )
+    return m.TrialView.model_validate(trial)
 
 
-def judgment_view(judgment: Judgment) -> m.JudgmentView:
+def judgment_view(judgment: CampaignJudgment) -> m.JudgmentView:
     """An answer on the screen."""
-    return m.JudgmentView(
-        number=judgment.number,
-        duel=judgment.duel,
-        left=judgment.left,
-        right=judgment.right,
-        winner=judgment.winner,
-        operator=judgment.operator,
-        at=text_of(judgment.at),
-        took_s=judgment.took_s,
-        retracted=judgment.retracted,
-    )
+    return m.JudgmentView.model_validate(judgment)
 
 
 def campaign_line(state: State, now: datetime) -> m.CampaignLine:

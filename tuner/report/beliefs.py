@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tuner.campaign.model_input import NO_FITS, model_input
+from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.compute.slices import MASS, slices
-from tuner.compute.spaces import space_from_json
+from tuner.compute.tasks import learned, recommended
 from tuner.core.linalg import FloatArray
-from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import Knowledge
+from tuner.core.optimizer.records import Recommended
 from tuner.core.space.parameters import Choice, Parameter
 from tuner.core.space.space import Space
 
@@ -29,32 +29,20 @@ SLICE_POINTS = 61
 _SEED = 20
 
 
-class _Learned(Optimizer):
-    """An optimiser that fits once, for several answers about one state."""
-
-    @cached_property
-    def known(self) -> Knowledge:
-        """Everything told, fitted."""
-        return super()._learn()
-
-    def _learn(self) -> Knowledge:
-        return self.known
-
-
 @dataclass(frozen=True, eq=False)
-class _Crowned(Knowledge):
+class _Beside(Knowledge):
     """The same knowledge beside the champion of the page.
 
     Where answers are doubted the champion is whom the model believed best at the last proposal; now that it knows the
     last answers too, it may believe in another one.
     """
 
-    crowned: int
+    number: int
 
     @cached_property
     def champion_id(self) -> int | None:
         """The champion that the campaign ended with."""
-        return self.crowned
+        return self.number
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +77,6 @@ class Map:
     feasible: np.ndarray[Any, np.dtype[np.bool_]]
 
 
-@dataclass(frozen=True)
-class Recommended:
-    """The setting believed best, with its probabilities."""
-
-    setting: dict[str, float | int | str]
-    better: float
-    valid: float
-
-
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     """Everything a report shows of the model; without a champion there is nothing to show.
@@ -127,29 +106,18 @@ def believe(state: State) -> Beliefs | None:
     """Fit the model to a campaign; None while there is no champion."""
     if state.champion is None:
         return None
-    payload = model_input(state)
-    space = space_from_json(payload["space"])
-    told = {**payload["state"], "fits": {**NO_FITS, **payload["state"]["fits"]}}
-    optimizer = _Learned.from_state(space, told)
-    if not isinstance(optimizer, _Learned):
-        return None
-    known = _Crowned(
-        **{one.name: getattr(optimizer.known, one.name) for one in fields(Knowledge)}, crowned=state.champion
+    optimizer = learned(model_input(state))
+    space = optimizer.space
+    known = _Beside(
+        **{one.name: getattr(optimizer.known, one.name) for one in fields(Knowledge)}, number=state.champion
     )
     champion = known.champion
     if champion is None:
         return None
     shares = dict(sorted(optimizer.importance().items(), key=lambda item: -item[1]))
     pairs = sorted(combinations(space.names, 2), key=lambda pair: -(shares[pair[0]] + shares[pair[1]]))
-    setting = optimizer.recommend()
-    row = space.encode(setting)[None]
-    recommended = Recommended(
-        setting,
-        float(known.model.win_probability(row, champion)[0]),
-        float(known.valid_probability(row)[0]),
-    )
     return Beliefs(
-        recommended,
+        recommended(known, optimizer.recommend()),
         shares,
         tuple(optimizer.operators().values()),
         slices(known, SLICE_POINTS),

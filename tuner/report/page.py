@@ -8,7 +8,7 @@ import numpy as np
 
 from tuner.basics.text import counted
 from tuner.campaign.model_input import model_input, operator_names
-from tuner.campaign.state import Judgment, Stage, State, Trial
+from tuner.campaign.state import CampaignJudgment, CampaignTrial, Stage, State
 from tuner.compute.spaces import space_from_json
 from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
@@ -122,9 +122,9 @@ def _recipe(state: State, beliefs: Beliefs | None, truth: Truth | None) -> str:
     said = (
         "The recommended setting is the champion's own."
         if same
-        else f"The model gives the recommended setting {chosen.better:.0%} to be better than the champion"
+        else f"The model gives the recommended setting {chosen.p_better:.0%} to be better than the champion"
     )
-    said += "" if same else f" and {chosen.valid:.0%} to make a part; the champion was made, the other was not."
+    said += "" if same else f" and {chosen.p_valid:.0%} to make a part; the champion was made, the other was not."
     if truth is not None and not truth.reachable(space_from_json(model_input(state)["space"])):
         said += f" {OUT_OF_REACH}"
     return table + f'<p class="note">{escape(said)}</p>'
@@ -197,14 +197,14 @@ def _trials(state: State, truth: Truth | None) -> str:
     return '<div class="wide">' + _table(head, rows, classes) + "</div>"
 
 
-def _outcome(trial: Trial) -> str:
+def _outcome(trial: CampaignTrial) -> str:
     if trial.stage is not Stage.DONE:
         return f"{trial.stage}" + (f": {trial.outcome_reason}" if trial.outcome_reason else "")
     said = "part" if trial.valid else f"scrap: {trial.outcome_reason}"
     return said + (f"; left out: {trial.excluded}" if trial.excluded else "")
 
 
-def _class(trial: Trial, champion: int | None) -> str:
+def _class(trial: CampaignTrial, champion: int | None) -> str:
     if trial.number == champion:
         return "champion"
     if trial.stage is not Stage.DONE or trial.excluded:
@@ -242,7 +242,7 @@ def _judgments(state: State) -> str:
     return '<h2>Judgments</h2><div class="wide">' + _table(head, rows) + "</div>"
 
 
-def _note(judgment: Judgment, state: State) -> str:
+def _note(judgment: CampaignJudgment, state: State) -> str:
     if judgment.retracted is not None:
         return f"taken back: {judgment.retracted}"
     why = state.duels[judgment.duel - 1].why

@@ -7,16 +7,17 @@ from datetime import datetime
 from pathlib import Path
 
 from tuner.basics.text import listed, nearest, shown
-from tuner.campaign.events import EVENT, ModelMemory
+from tuner.campaign.events import EVENT
 from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import Stage, State
+from tuner.core.optimizer.records import Memory
 from tuner.errors import TunerError
 from tuner.journal.store import FILE_NAME, Store
 from tuner.wire.client import Client
 from tuner.wire.messages import EventMessage
 
 PAGE = 100
-CROWNING = frozenset({"outcome_told", "judgment_given", "judgment_retracted", "trial_excluded", "proposal_made"})
+DECIDING = frozenset({"outcome_told", "judgment_given", "judgment_retracted", "trial_excluded", "proposal_made"})
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def fold_story(name: str, recorded: Iterable[Recorded], made: datetime) -> Story
     champions: dict[int, int] = {}
     for one in recorded:
         state = evolve(name, state, one)
-        if one.event.type in CROWNING and state.champion is not None:
+        if one.event.type in DECIDING and state.champion is not None:
             champions[sum(trial.stage is Stage.DONE for trial in state.trials)] = state.champion
     return None if state is None else Story(state, tuple(champions.items()), made)
 
@@ -73,7 +74,7 @@ def story_of_daemon(client: Client, name: str, made: datetime) -> Story:
     asks = sum(trial.source in ("model", "fallback") for trial in story.state.trials)
     champion = client.snapshot(name).champion
     leader = None if champion is None or champion.number == story.state.champion else champion.number
-    return replace(story, state=replace(story.state, memory=ModelMemory(asks=asks, leader=leader)))
+    return replace(story, state=replace(story.state, memory=Memory(asks=asks, leader=leader)))
 
 
 def read_history(client: Client, name: str) -> Iterator[Recorded]:

@@ -1,9 +1,11 @@
 """Every message on the sockets: one JSON object in one frame, versioned; `tuner schema` prints these as JSON Schema."""
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Role, Status
 
 VERSION = 1
@@ -18,6 +20,7 @@ Value = (
 # what the daemon says of a campaign: a newer one may have other words, which stay what they are
 ModeWord = Annotated[Mode | str, Field(union_mode="left_to_right")]
 PhaseWord = Annotated[Phase | str, Field(union_mode="left_to_right")]
+Moment = Annotated[str, BeforeValidator(lambda given: text_of(given) if isinstance(given, datetime) else given)]
 
 
 class Message(BaseModel):
@@ -27,9 +30,21 @@ class Message(BaseModel):
 
 
 class Told(BaseModel):
-    """Base of what the daemon says: a newer one may say more in the same version, and that is left aside."""
+    """Base of what the daemon says: a newer one may say more in the same version, and that is left aside.
 
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, defer_build=True)
+    It is made of whatever has attributes of the same names; where a field has another name on the wire, that is its
+    alias.
+    """
+
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        allow_inf_nan=False,
+        from_attributes=True,
+        serialize_by_alias=True,
+        validate_by_name=True,
+        defer_build=True,
+    )
 
 
 class Request(Message):
@@ -105,14 +120,14 @@ class TrialView(Told):
     source: str
     stage: str
     reason: str
-    champion: int | None
-    better: float | None
-    expected_valid: float | None
+    opponent: int | None = Field(alias="champion")
+    p_better: float | None = Field(alias="better")
+    p_valid: float | None = Field(alias="expected_valid")
     distance: float | None
     lot: str
-    proposed_at: str
-    started_at: str | None
-    ended_at: str | None
+    proposed_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
     valid: bool | None
     outcome_reason: str
     measurements: dict[str, float]
@@ -138,7 +153,7 @@ class JudgmentView(Told):
     right: int
     winner: int | None
     operator: str
-    at: str
+    at: Moment
     took_s: float | None
     retracted: str | None
 
@@ -336,8 +351,8 @@ class Recommendation(Told):
     setting: dict[str, float | int | str] | None
     champion: TrialView | None
     same_as_champion: bool
-    better: float | None = Field(description="P(better than the champion)")
-    valid: float | None = Field(description="P(valid)")
+    p_better: float | None = Field(alias="better", description="P(better than the champion)")
+    p_valid: float | None = Field(alias="valid", description="P(valid)")
 
 
 class PlanBody(Message):

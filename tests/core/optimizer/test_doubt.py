@@ -41,15 +41,15 @@ def test_answers_that_agree_are_not_doubted():
     optimizer = judged(60, flips=0.0)
     optimizer.ask()
     assert optimizer.state()["doubted"] is False
-    assert optimizer.champion == optimizer.ledger.champion_id
+    assert optimizer.champion == optimizer.ledger.champion
 
 
 def test_answers_that_are_often_wrong_are_doubted_and_the_champion_is_the_one_the_model_believes_best():
     optimizer = judged(60, flips=0.2)
     proposal = optimizer.ask()
     assert optimizer.state()["doubted"] is True
-    assert proposal.champion_id == optimizer.champion
-    values = {t.trial_id: quality(t.setting) for t in optimizer.ledger.usable}
+    assert proposal.opponent == optimizer.champion
+    values = {t.number: quality(t.setting) for t in optimizer.ledger.usable}
     assert sorted(values, key=values.get)[-3:].count(optimizer.champion) == 1
 
 
@@ -73,10 +73,10 @@ def test_a_doubted_champion_that_is_excluded_gives_way():
 def test_while_in_doubt_the_question_is_the_duel_that_was_proposed():
     optimizer = judged(60, flips=0.2)
     proposal = optimizer.ask()
-    optimizer.tell_outcome(proposal.trial_id, True)
-    assert proposal.champion_id != optimizer.ledger.champion_id  # else this would not tell the two apart
+    optimizer.tell_outcome(proposal.number, True)
+    assert proposal.opponent != optimizer.ledger.champion  # else this would not tell the two apart
     question = optimizer.question()
-    assert (question.a_id, question.b_id) == (proposal.trial_id, proposal.champion_id)
+    assert (question.number, question.opponent) == (proposal.number, proposal.opponent)
 
 
 def test_a_recommendation_made_when_doubt_has_just_arisen_is_the_model_s_champion_not_the_last_one():

@@ -38,7 +38,7 @@ def test_every_acquisition_works(space, acquisition):
 def test_every_validity_model_works(space, acquisition, mode):
     optimizer = Optimizer(space, acquisition=acquisition, validity=mode, budget=7, strategy=LIGHT)
     run(optimizer, 7, quality, valid)
-    assert 0.0 <= optimizer.ask().valid <= 1.0
+    assert 0.0 <= optimizer.ask().p_valid <= 1.0
     assert space.checked(optimizer.recommend())
 
 
@@ -48,10 +48,10 @@ def test_it_starts_from_nothing_from_scrap_only_and_from_parts_nobody_judged(out
     optimizer = Optimizer(MIXED, acquisition=acquisition, budget=0, strategy=LIGHT)
     for made in outcomes:
         proposal = optimizer.ask()
-        optimizer.tell_outcome(proposal.trial_id, made)
+        optimizer.tell_outcome(proposal.number, made)
     proposal = optimizer.ask()
-    assert proposal.champion_id == (1 if True in outcomes else None)
-    assert (proposal.better is None) == (True not in outcomes)
+    assert proposal.opponent == (1 if True in outcomes else None)
+    assert (proposal.p_better is None) == (True not in outcomes)
     if True in outcomes:
         assert MIXED.checked(optimizer.recommend())
     else:
@@ -64,8 +64,8 @@ def test_several_machines_get_different_settings_and_those_under_way_count():
     run(optimizer, 10, quality)
     proposals = optimizer.ask(4)
     assert len({tuple(p.setting.values()) for p in proposals}) == 4
-    assert [p.trial_id for p in proposals] == [11, 12, 13, 14]
-    assert [t.trial_id for t in optimizer.ledger.pending] == [11, 12, 13, 14]
+    assert [p.number for p in proposals] == [11, 12, 13, 14]
+    assert [t.number for t in optimizer.ledger.pending] == [11, 12, 13, 14]
     rows = np.array([MIXED.encode(p.setting) for p in proposals])
     gaps = np.abs(rows[:, None] - rows[None]).max(axis=2) + np.eye(4)
     assert gaps.min() > 1e-3
@@ -111,7 +111,7 @@ def test_proposals_never_repeat_in_a_continuous_space():
 def test_a_state_goes_on_bit_for_bit_also_through_text(acquisition, pending):
     optimizer = Optimizer(MIXED, seed=np.int64(5), acquisition=acquisition, budget=10, strategy=LIGHT)
     run(optimizer, 8, quality, valid)
-    optimizer.tell_tie(*[t.trial_id for t in optimizer.ledger.usable][:2], operator="ann")
+    optimizer.tell_tie(*[t.number for t in optimizer.ledger.usable][:2], operator="ann")
     if pending:
         optimizer.ask(pending)
     state = optimizer.state()
@@ -133,7 +133,7 @@ def test_a_state_goes_on_bit_for_bit_also_through_text(acquisition, pending):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        ({"version": 99}, "no state of version 1: 99"),
+        ({"version": 99}, "no state of version 2: 99"),
         ({"seed": None}, "seed must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"asks": "many"}, "asks must be a whole number"),
@@ -142,8 +142,8 @@ def test_a_state_goes_on_bit_for_bit_also_through_text(acquisition, pending):
         ({"validity": "magic"}, "no validity model 'magic'"),
         ({"budget": 1.5}, "budget must be a whole number"),
         ({"trials": 3}, "damaged"),
-        ({"trials": [{"trial_id": 1}]}, "damaged"),
-        ({"trials": [{"trial_id": 1, "setting": {}, "colour": "red"}]}, "damaged"),
+        ({"trials": [{"number": 1}]}, "damaged"),
+        ({"trials": [{"number": 1, "setting": {}, "colour": "red"}]}, "damaged"),
         ({"trials": []}, "no trial"),
         ({"judgments": [None]}, "damaged"),
         ({"fits": {}}, "lacks 'preference'"),
@@ -157,12 +157,33 @@ def test_a_damaged_state_is_refused_in_a_clear_sentence(damage, words):
         Optimizer.from_state(LINE, {**optimizer.state(), **damage})
 
 
+def test_a_state_of_version_1_is_read():
+    optimizer = Optimizer(LINE, strategy=LIGHT)
+    run(optimizer, 4, quality)
+    optimizer.tell_tie(2, 1, operator="ann")
+    optimizer.retract(1)
+    optimizer.exclude(4)
+    state = optimizer.state()
+    old = {**state, "version": 1, "trials": [], "judgments": []}
+    for trial in state["trials"]:
+        one = dict(trial)
+        one |= {"trial_id": one.pop("number"), "opponent_id": one.pop("opponent"), "reason": None}
+        del one["outcome_reason"]
+        old["trials"].append({**one, "excluded": one["excluded"] is not None})
+    for judgment in optimizer.ledger.judgments.values():
+        winner, loser = judgment.order
+        one = {"judgment_id": judgment.number, "winner": winner, "loser": loser, "tie": judgment.tie}
+        one |= {"operator": judgment.operator, "discount": 1.0, "retracted": judgment.retracted is not None}
+        old["judgments"].append(one)
+    assert Optimizer.from_state(LINE, old, strategy=LIGHT).state() == state
+
+
 def test_what_is_no_state_at_all_is_refused():
     for garbage in ({}, None, [], "state", 3):
-        with pytest.raises(ValueError, match="no state of version 1"):
+        with pytest.raises(ValueError, match="no state of version 2"):
             Optimizer.from_state(LINE, garbage)
-    with pytest.raises(ValueError, match="lacks 'seed'"):
-        Optimizer.from_state(LINE, {"version": 1})
+    with pytest.raises(ValueError, match="lacks 'asks'"):
+        Optimizer.from_state(LINE, {"version": 2})
 
 
 @pytest.mark.parametrize(
@@ -196,10 +217,10 @@ def test_the_expected_best_pair_may_have_another_opponent_than_the_champion():
     assert optimizer.champion == 1
     proposal = optimizer.ask()
     assert proposal.kind == "eubo"
-    assert proposal.champion_id == 2
-    assert optimizer.ledger.trials[proposal.trial_id].opponent_id == 2
-    optimizer.tell_outcome(proposal.trial_id, True)
-    assert Optimizer.from_state(LINE, optimizer.state(), strategy=LIGHT).question().b_id == 2
+    assert proposal.opponent == 2
+    assert optimizer.ledger.trials[proposal.number].opponent == 2
+    optimizer.tell_outcome(proposal.number, True)
+    assert Optimizer.from_state(LINE, optimizer.state(), strategy=LIGHT).question().opponent == 2
 
 
 def test_a_careless_operator_counts_less():
@@ -242,7 +263,7 @@ def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
     for scrap_budget in (0, 10):
         optimizer = Optimizer(LINE, budget=20, scrap_budget=scrap_budget, strategy=LIGHT, seed=1)
         proposals = run(optimizer, 16, lambda s: s["x"], lambda s: s["x"] < 0.5)
-        risks.append(np.mean([1 - p.valid for p in proposals[8:]]))
+        risks.append(np.mean([1 - p.p_valid for p in proposals[8:]]))
     assert risks[0] < risks[1]
 
 
@@ -257,7 +278,7 @@ def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition, best):
             optimizer.tell_judgment(number, number - 1)  # the further to the right, the better
     proposals = run(optimizer, 8, lambda s: -abs(s["x"] - best), lambda s: s["x"] < 0.5)
     assert {p.kind for p in proposals} > {"design"}
-    assert min(p.valid for p in proposals) > 0.8
+    assert min(p.p_valid for p in proposals) > 0.8
 
 
 def test_an_excluded_trial_that_made_no_part_asks_for_no_more_design():
@@ -267,7 +288,7 @@ def test_an_excluded_trial_that_made_no_part_asks_for_no_more_design():
     run(designed, 36, quality)
     for excluded in (True, False):
         optimizer = Optimizer.from_state(space, designed.state(), strategy=LIGHT)
-        scrap = optimizer.ask().trial_id
+        scrap = optimizer.ask().number
         optimizer.tell_outcome(scrap, False)
         if excluded:
             optimizer.exclude(scrap)

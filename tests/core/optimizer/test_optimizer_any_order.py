@@ -59,8 +59,8 @@ def test_any_sequence_of_calls_keeps_every_promise(space, acquisition, validity,
                 continue
             champion = optimizer.champion
             proposal = optimizer.ask()
-            assert proposal.trial_id == len(optimizer.ledger.trials)
-            assert (proposal.champion_id is None) == (champion is None)
+            assert proposal.number == len(optimizer.ledger.trials)
+            assert (proposal.opponent is None) == (champion is None)
             continue
         before = optimizer.state()
         try:
@@ -85,10 +85,10 @@ def test_any_sequence_of_calls_keeps_every_promise(space, acquisition, validity,
 def test_contradictory_answers_do_not_stop_it(space):
     optimizer = Optimizer(space, strategy=TINY, budget=6)
     for proposal in optimizer.ask(5):
-        optimizer.tell_outcome(proposal.trial_id, True)
+        optimizer.tell_outcome(proposal.number, True)
     for first in range(1, 6):
         for second in range(1, 6):
             if first != second:
                 optimizer.tell_judgment(first, second, operator="ann" if first < second else "bob")
     assert optimizer.contradictions()
-    assert 0.0 <= optimizer.ask().better <= 1.0
+    assert 0.0 <= optimizer.ask().p_better <= 1.0

@@ -23,7 +23,7 @@ def test_there_is_nothing_to_ask_before_there_are_two_parts():
     assert optimizer.question() is None
     optimizer.tell_outcome(1, True)
     assert optimizer.question() is None
-    optimizer.tell_outcome(optimizer.ask().trial_id, False)
+    optimizer.tell_outcome(optimizer.ask().number, False)
     assert optimizer.question() is None
 
 
@@ -66,9 +66,9 @@ def test_every_eighth_judgment_is_followed_by_one_repeat():
     optimizer, repeats = told(30), []
     while (question := optimizer.question()) is not None:
         repeats.append(question.repeat)
-        xs = [optimizer.ledger.trials[i].setting for i in (question.a_id, question.b_id)]
-        pair = (question.a_id, question.b_id) if quality(xs[0]) > quality(xs[1]) else (question.b_id, question.a_id)
-        optimizer.tell_judgment(*pair)
+        xs = [optimizer.ledger.trials[i].setting for i in (question.number, question.opponent)]
+        pair = question.number, question.opponent
+        optimizer.tell_judgment(*(pair if quality(xs[0]) > quality(xs[1]) else pair[::-1]))
         assert len(repeats) < 100
     # 29 new parts come first; then one repeat, and no more before eight further answers
     assert repeats == [False] * 29 + [True]
@@ -82,7 +82,7 @@ def test_never_two_repeats_within_eight_judgments_of_a_campaign():
         question = optimizer.question()
         if question is not None:
             assert question.repeat
-            optimizer.tell_judgment(question.a_id, question.b_id)
+            optimizer.tell_judgment(question.number, question.opponent)
             repeats.append(True)
     places = [i for i, repeat in enumerate(repeats) if repeat]
     assert places == [9, 18, 27]
@@ -103,6 +103,6 @@ def test_the_duel_that_made_the_champion_is_repeated_first_then_the_least_certai
         optimizer.tell_judgment(3, number)
     question = optimizer.question()
     assert question.repeat
-    assert {question.a_id, question.b_id} != {2, 3}
-    asked = [j for j in optimizer.ledger.active if j.pair == {question.a_id, question.b_id}]
+    assert {question.number, question.opponent} != {2, 3}
+    asked = [j for j in optimizer.ledger.active if j.pair == {question.number, question.opponent}]
     assert len(asked) == 1

@@ -34,7 +34,7 @@ def test_earlier_trials_are_never_champion_nor_counted():
     plain = Optimizer(LINE, strategy=LIGHT, budget=20)
     assert optimizer._risk() == plain._risk()
     first = optimizer.ask()
-    assert first.champion_id is None
+    assert first.opponent is None
     assert first.distance is None
     run(optimizer, 3, quality)
     champion = optimizer.champion

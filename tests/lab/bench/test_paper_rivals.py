@@ -80,7 +80,7 @@ def test_every_method_proposes_the_same_setting_again_from_the_same_seed(name, a
 
     assert proposed(1) == proposed(1)
     assert acquisition != "thompson" or proposed(1).setting != proposed(2).setting
-    assert proposed(1).champion_id == 2
+    assert proposed(1).opponent == 2
     assert proposed(1).kind == acquisition
 
 

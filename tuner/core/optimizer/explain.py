@@ -9,9 +9,9 @@ from scipy.special import ndtri
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.acquisition import Acquisition, Sum, Threshold
-from tuner.core.optimizer.champion import Judgment
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge, centres
+from tuner.core.optimizer.records import Judgment
 from tuner.core.optimizer.search import candidates, maximise
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice, SpaceError
@@ -152,7 +152,8 @@ def cycles(ledger: Ledger) -> list[list[int]]:
     beats: dict[int, set[int]] = {}
     for judgment in ledger.active:
         if not judgment.tie:
-            beats.setdefault(judgment.winner, set()).add(judgment.loser)
+            winner, loser = judgment.order
+            beats.setdefault(winner, set()).add(loser)
     reach = {trial: _reachable(trial, beats) for trial in beats}
     groups = {tuple(sorted(o for o in reach[t] if t in reach.get(o, ()))) for t in beats if t in reach[t]}
     return sorted(list(group) for group in groups)
@@ -172,6 +173,11 @@ def _reachable(start: int, beats: Mapping[int, set[int]]) -> set[int]:
 def resolving_duel(known: Knowledge, cycle: list[int]) -> Judgment:
     """Return the judgment of a circle that the rest of the evidence supports least: ask that duel again."""
     members = set(cycle)
-    inside = [j for j in known.ledger.active if not j.tie and j.winner in members and j.loser in members]
+    inside = [j for j in known.ledger.active if not j.tie and j.pair <= members]
     rows = {t: known.ledger.space.encode(known.ledger.trials[t].setting) for t in members}
-    return min(inside, key=lambda j: float(known.model.win_probability(rows[j.winner][None], rows[j.loser])[0]))
+
+    def p_right(judgment: Judgment) -> float:
+        winner, loser = judgment.order
+        return float(known.model.win_probability(rows[winner][None], rows[loser])[0])
+
+    return min(inside, key=p_right)

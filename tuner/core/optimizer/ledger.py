@@ -6,52 +6,21 @@ may be entered with a discount; they inform the model and are never champion.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tuner.core.linalg import FloatArray
-from tuner.core.optimizer.champion import Judge, Judgment, crown
+from tuner.core.optimizer.champion import champion_of
+from tuner.core.optimizer.records import Candidate, JudgeKey, Judgment, Trial
 from tuner.core.posterior.observations import Observations
 from tuner.core.space.parameters import SpaceError
-from tuner.core.space.space import Setting, Space
+from tuner.core.space.space import Space
 
 
 class TellError(ValueError):
     """What was told does not fit what is known; nothing was changed."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A setting that was proposed or run.
-
-    Attributes:
-        trial_id: Its number.
-        setting: A value for every parameter, by name.
-        kind: How it came about.
-        valid: Whether it made a part; None until its outcome is known.
-        reason: Why it made none, if anybody said.
-        excluded: Whether it is left out of account.
-        earlier: Whether it belongs to an earlier campaign.
-        discount: What an earlier trial's outcome counts for, beside one of this campaign.
-        opponent_id: The trial it was proposed against, if any.
-    """
-
-    trial_id: int
-    setting: Setting
-    kind: str = "told"
-    valid: bool | None = None
-    reason: str | None = None
-    excluded: bool = False
-    earlier: bool = False
-    discount: float = 1.0
-    opponent_id: int | None = None
-
-    @property
-    def usable(self) -> bool:
-        """Whether it made a part that may be judged."""
-        return self.valid is True and not self.excluded
 
 
 @dataclass
@@ -63,25 +32,31 @@ class Ledger:
     judgments: dict[int, Judgment] = field(default_factory=dict)
     _rows: dict[int, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
-    def add(self, setting: Mapping[str, Any], *, kind: str = "told", opponent_id: int | None = None) -> Trial:
+    def add(self, setting: Mapping[str, Any], *, kind: str = "told", opponent: int | None = None) -> Trial:
         """Enter a trial; its setting must lie in the space."""
-        return self._enter(Trial(len(self.trials) + 1, self.space.checked(setting), kind, opponent_id=opponent_id))
+        number = len(self.trials) + 1
+        return self._enter(Trial(number=number, setting=self.space.checked(setting), kind=kind, opponent=opponent))
+
+    def add_proposal(self, proposal: Candidate) -> Trial:
+        """Enter what was proposed."""
+        return self.add(proposal.setting, kind=proposal.kind, opponent=proposal.opponent)
 
     def _enter(self, trial: Trial) -> Trial:
-        self.trials[trial.trial_id] = trial
+        self.trials[trial.number] = trial
         return trial
 
-    def outcome(self, trial_id: int, valid: bool, reason: str | None = None) -> None:
+    def outcome(self, number: int, valid: bool, reason: str | None = None) -> None:
         """Note that a trial made a part, or none."""
-        trial = self._trial(trial_id)
+        trial = self._trial(number)
         if not isinstance(valid, bool | np.bool_):
             raise TellError(f"an outcome is True (valid) or False (non-valid), not {valid!r}")
         if reason is not None and not isinstance(reason, str):
             raise TellError(f"a reason is a text, not {reason!r}")
         if trial.valid is not None and trial.valid != valid:
             known = "valid" if trial.valid else "non-valid"
-            raise TellError(f"trial {trial_id} was {known} before; exclude it if that was wrong")
-        self.trials[trial.trial_id] = replace(trial, valid=bool(valid), reason=reason or trial.reason)
+            raise TellError(f"trial {number} was {known} before; exclude it if that was wrong")
+        reason = reason or trial.outcome_reason
+        self.trials[trial.number] = replace(trial, valid=bool(valid), outcome_reason=reason)
 
     def judge(
         self, winner: int, loser: int, *, tie: bool = False, operator: str | None = None, discount: float = 1.0
@@ -89,36 +64,38 @@ class Ledger:
         """Note an answer to a duel and return its number."""
         pair = [self._trial(winner), self._trial(loser)]
         for trial in pair:
-            if trial.excluded:
-                raise TellError(f"trial {trial.trial_id} is excluded and cannot be judged")
+            if trial.excluded is not None:
+                raise TellError(f"trial {trial.number} is excluded and cannot be judged")
             if trial.valid is None:
-                raise TellError(f"trial {trial.trial_id} has no outcome yet and cannot be judged")
+                raise TellError(f"trial {trial.number} has no outcome yet and cannot be judged")
             if not trial.valid:
-                raise TellError(f"trial {trial.trial_id} is non-valid: there is no part to judge")
+                raise TellError(f"trial {trial.number} is non-valid: there is no part to judge")
         if pair[0] is pair[1]:
             raise TellError(f"trial {winner} cannot be compared with itself")
         if operator is not None and not isinstance(operator, str):
             raise TellError(f"an operator is named by a text, not {operator!r}")
         number = len(self.judgments) + 1
-        first, second = (trial.trial_id for trial in pair)
-        self.judgments[number] = Judgment(number, first, second, bool(tie), operator, discount=discount)
+        left, right = (trial.number for trial in pair)
+        self.judgments[number] = Judgment(
+            number=number, left=left, right=right, winner=None if tie else left, operator=operator, discount=discount
+        )
         return number
 
-    def retract(self, judgment_id: int) -> None:
+    def retract(self, number: int) -> None:
         """Take a judgment back."""
-        judgment = self.judgments.get(_number("judgment", judgment_id))
+        judgment = self.judgments.get(_number("judgment", number))
         if judgment is None:
-            raise TellError(f"there is no judgment {judgment_id!r}")
-        if judgment.retracted:
-            raise TellError(f"judgment {judgment_id} was retracted before")
-        self.judgments[judgment.judgment_id] = replace(judgment, retracted=True)
+            raise TellError(f"there is no judgment {number!r}")
+        if judgment.retracted is not None:
+            raise TellError(f"judgment {number} was retracted before")
+        self.judgments[judgment.number] = replace(judgment, retracted="retracted")
 
-    def exclude(self, trial_id: int) -> None:
+    def exclude(self, number: int) -> None:
         """Leave a trial and everything said about it out of account."""
-        trial = self._trial(trial_id)
-        if trial.excluded:
-            raise TellError(f"trial {trial_id} was excluded before")
-        self.trials[trial.trial_id] = replace(trial, excluded=True)
+        trial = self._trial(number)
+        if trial.excluded is not None:
+            raise TellError(f"trial {number} was excluded before")
+        self.trials[trial.number] = replace(trial, excluded="excluded")
 
     def warm_start(
         self,
@@ -134,8 +111,8 @@ class Ledger:
         for place, (setting, valid) in enumerate(trials):
             number = len(draft.trials) + 1
             try:
-                entered = Trial(number, self.space.checked(setting), "earlier", earlier=True, discount=float(discount))
-                draft._enter(entered)
+                entered = draft.add(setting, kind="earlier")
+                draft._enter(replace(entered, earlier=True, discount=float(discount)))
                 draft.outcome(number, valid)
             except ValueError as error:
                 raise TellError(f"earlier trial {place}: {error}") from None
@@ -151,10 +128,10 @@ class Ledger:
         self.trials, self.judgments = draft.trials, draft.judgments
         return numbers
 
-    def _trial(self, trial_id: int) -> Trial:
-        trial = self.trials.get(_number("trial", trial_id))
+    def _trial(self, number: int) -> Trial:
+        trial = self.trials.get(_number("trial", number))
         if trial is None:
-            raise TellError(f"there is no trial {trial_id!r}")
+            raise TellError(f"there is no trial {number!r}")
         return trial
 
     @property
@@ -165,7 +142,7 @@ class Ledger:
     @property
     def pending(self) -> list[Trial]:
         """The trials whose outcome is awaited."""
-        return [t for t in self.trials.values() if t.valid is None and not t.excluded]
+        return [t for t in self.trials.values() if t.valid is None and t.excluded is None]
 
     @property
     def scrap(self) -> int:
@@ -178,27 +155,27 @@ class Ledger:
         return [
             j
             for j in self.judgments.values()
-            if not j.retracted and self.trials[j.winner].usable and self.trials[j.loser].usable
+            if j.retracted is None and self.trials[j.left].usable and self.trials[j.right].usable
         ]
 
     @property
-    def champion_id(self) -> int | None:
+    def champion(self) -> int | None:
         """The best trial so far: the first valid one until another beats it."""
-        return self.crowned[0]
+        return self.decided[0]
 
     @property
-    def crowned(self) -> tuple[int | None, Judgment | None]:
+    def decided(self) -> tuple[int | None, Judgment | None]:
         """The champion, and the judgment that made it one, if one did."""
-        return crown([trial.trial_id for trial in self.usable], self.active)
+        return champion_of([trial.number for trial in self.usable], self.active)
 
     @property
-    def judges(self) -> list[Judge]:
+    def judges(self) -> list[JudgeKey]:
         """Whose noise is fitted; the place is the judge's index in the model.
 
         The first is the first operator of this campaign to judge: the unit that the others' noise is measured in.
         """
-        earlier = [(None, t.discount) for t in self.trials.values() if t.discount < 1.0 and not t.excluded]
-        seen: dict[Judge, None] = dict.fromkeys([*earlier, *(j.judge for j in self.active)])
+        earlier = [(None, t.discount) for t in self.trials.values() if t.discount < 1.0 and t.excluded is None]
+        seen: dict[JudgeKey, None] = dict.fromkeys([*earlier, *(j.judge for j in self.active)])
         first = next((judge for judge in seen if judge[1] == 1.0), (None, 1.0))
         return [first, *(judge for judge in seen if judge != first)]
 
@@ -210,9 +187,9 @@ class Ledger:
     def rows(self, trials: list[Trial]) -> FloatArray:
         """Return the encoded settings of trials, (p, D)."""
         for trial in trials:
-            if trial.trial_id not in self._rows:  # a trial's setting never changes
-                self._rows[trial.trial_id] = self.space.encode(trial.setting)
-        return np.array([self._rows[t.trial_id] for t in trials]).reshape(-1, self.space.dimension)
+            if trial.number not in self._rows:  # a trial's setting never changes
+                self._rows[trial.number] = self.space.encode(trial.setting)
+        return np.array([self._rows[t.number] for t in trials]).reshape(-1, self.space.dimension)
 
     def preferences(self) -> tuple[list[Trial], Observations]:
         """Return the usable trials and what was said about them, in the same order."""
@@ -229,65 +206,57 @@ class Ledger:
 
     @property
     def _known(self) -> list[Trial]:
-        return [t for t in self.trials.values() if t.valid is not None and not t.excluded]
+        return [t for t in self.trials.values() if t.valid is not None and t.excluded is None]
 
     def _observations(
         self, trials: list[Trial], labelled: Sequence[Trial] = (), *, judgments: bool = True
     ) -> Observations:
-        place = {t.trial_id: i for i, t in enumerate(trials)}
+        place = {t.number: i for i, t in enumerate(trials)}
         judge = {who: i for i, who in enumerate(self.judges)}
         duels = [j for j in self.active if not j.tie and judgments]
         ties = [j for j in self.active if j.tie and judgments]
         return Observations(
             self.rows(trials),
-            [(place[t.trial_id], bool(t.valid)) for t in labelled],
-            duels=[(place[j.winner], place[j.loser]) for j in duels],
-            ties=[(place[j.winner], place[j.loser]) for j in ties],
+            [(place[t.number], bool(t.valid)) for t in labelled],
+            duels=[(place[a], place[b]) for a, b in (j.order for j in duels)],
+            ties=[(place[a], place[b]) for a, b in (j.order for j in ties)],
             label_judges=[judge[None, t.discount] if t.discount < 1.0 else 0 for t in labelled],
             duel_judges=[judge[j.judge] for j in duels],
             tie_judges=[judge[j.judge] for j in ties],
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "trials": [asdict(t) for t in self.trials.values()],
-            "judgments": [asdict(j) for j in self.judgments.values()],
-        }
-
     @classmethod
-    def from_json(cls, space: Space, data: Mapping[str, Any]) -> "Ledger":
+    def rebuilt(cls, space: Space, trials: Sequence[Trial], judgments: Sequence[Judgment]) -> "Ledger":
         """Rebuild a ledger by telling it everything again, so that nothing enters that could not be told."""
         ledger = cls(space)
-        for item in data["trials"]:
-            trial = Trial(**item)
-            if trial.trial_id != len(ledger.trials) + 1:
-                raise TellError(f"trial {trial.trial_id!r} stands where trial {len(ledger.trials) + 1} should")
+        for trial in trials:
+            if trial.number != len(ledger.trials) + 1:
+                raise TellError(f"trial {trial.number!r} stands where trial {len(ledger.trials) + 1} should")
             try:
-                plain = replace(trial, setting=space.checked(trial.setting), valid=None, excluded=False)
+                plain = replace(trial, setting=space.checked(trial.setting), valid=None, excluded=None)
             except SpaceError as error:
-                raise SpaceError(f"trial {trial.trial_id}: {error}") from None
-            if trial.opponent_id is not None:
-                ledger._trial(trial.opponent_id)
+                raise SpaceError(f"trial {trial.number}: {error}") from None
+            if trial.opponent is not None:
+                ledger._trial(trial.opponent)
             ledger._enter(plain)
             if trial.valid is not None:
-                ledger.outcome(trial.trial_id, trial.valid, trial.reason)
-        for item in data["judgments"]:
-            judgment = Judgment(**item)
+                ledger.outcome(trial.number, trial.valid, trial.outcome_reason)
+        for judgment in judgments:
+            if judgment.winner not in (None, judgment.left, judgment.right):
+                raise TellError(f"the winner of judgment {judgment.number!r} is none of its trials")
+            winner, loser = judgment.order
             number = ledger.judge(
-                judgment.winner,
-                judgment.loser,
-                tie=judgment.tie,
-                operator=judgment.operator,
-                discount=judgment.discount,
+                winner, loser, tie=judgment.tie, operator=judgment.operator, discount=judgment.discount
             )
-            if judgment.judgment_id != number:
-                raise TellError(f"judgment {judgment.judgment_id!r} stands where judgment {number} should")
-            if judgment.retracted:
-                ledger.retract(number)
-        for item in data["trials"]:
-            if item.get("excluded"):
-                ledger.exclude(item["trial_id"])
+            if judgment.number != number:
+                raise TellError(f"judgment {judgment.number!r} stands where judgment {number} should")
+            told = ledger.judgments[number]
+            ledger.judgments[number] = replace(
+                told, left=judgment.left, right=judgment.right, retracted=judgment.retracted
+            )
+        for trial in trials:
+            if trial.excluded is not None:
+                ledger.trials[trial.number] = replace(ledger.trials[trial.number], excluded=trial.excluded)
         return ledger
 
 

@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from tuner.core.optimizer.proposer import (
     next_kind,
 )
 from tuner.core.optimizer.questions import Question, next_question
+from tuner.core.optimizer.records import FITS, STATE_VERSION, OptimizerState, Proposal
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.fitting import Fit
@@ -28,35 +28,10 @@ from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Setting, Space
 
-STATE_VERSION = 1
-FITS = ("preference", "validity", "unsteady")
+READABLE = (1, STATE_VERSION)
+OPTIONS = ("seed", "acquisition", "validity", "budget", "scrap_budget")
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
 VALIDITIES = ("auto", "separate", "shared", "none")
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A setting to try, and the champion to compare it with.
-
-    Attributes:
-        trial_id: Its number; tell the outcome with it.
-        setting: A value for every parameter, by name.
-        champion_id: The trial to judge it against; None until there is a valid trial.
-        reason: One plain sentence.
-        kind: design, improve, refine, or the acquisition's name.
-        better: P(better than the champion), if there is one.
-        valid: P(valid).
-        distance: Distance to the nearest setting tried, in the unit cube.
-    """
-
-    trial_id: int
-    setting: Setting
-    champion_id: int | None
-    reason: str
-    kind: str
-    better: float | None
-    valid: float
-    distance: float | None
 
 
 class Optimizer:
@@ -112,7 +87,7 @@ class Optimizer:
 
     def add(self, setting: Mapping[str, Any]) -> int:
         """Enter a setting of one's own choice as a trial, and return its number."""
-        return self.ledger.add(setting).trial_id
+        return self.ledger.add(setting).number
 
     def warm_start(
         self,
@@ -132,25 +107,25 @@ class Optimizer:
         """
         return self.ledger.warm_start(trials, judgments, discount)
 
-    def tell_outcome(self, trial_id: int, valid: bool, reason: str | None = None) -> None:
+    def tell_outcome(self, number: int, valid: bool, reason: str | None = None) -> None:
         """Tell whether a trial made a part."""
-        self.ledger.outcome(trial_id, valid, reason)
+        self.ledger.outcome(number, valid, reason)
 
-    def tell_judgment(self, winner_id: int, loser_id: int, operator: str | None = None) -> int:
+    def tell_judgment(self, winner: int, loser: int, operator: str | None = None) -> int:
         """Tell which of two trials made the better part; return the judgment's number."""
-        return self.ledger.judge(winner_id, loser_id, operator=operator)
+        return self.ledger.judge(winner, loser, operator=operator)
 
-    def tell_tie(self, a_id: int, b_id: int, operator: str | None = None) -> int:
+    def tell_tie(self, left: int, right: int, operator: str | None = None) -> int:
         """Tell that the judge could not say which is better; return the judgment's number."""
-        return self.ledger.judge(a_id, b_id, tie=True, operator=operator)
+        return self.ledger.judge(left, right, tie=True, operator=operator)
 
-    def retract(self, judgment_id: int) -> None:
+    def retract(self, number: int) -> None:
         """Take a judgment back."""
-        self.ledger.retract(judgment_id)
+        self.ledger.retract(number)
 
-    def exclude(self, trial_id: int) -> None:
+    def exclude(self, number: int) -> None:
         """Leave a trial and everything said about it out of account."""
-        self.ledger.exclude(trial_id)
+        self.ledger.exclude(number)
 
     @property
     def champion(self) -> int | None:
@@ -161,7 +136,7 @@ class Optimizer:
         """
         if self._leader is not None and self.ledger.trials[self._leader].usable:
             return self._leader
-        return self.ledger.champion_id
+        return self.ledger.champion
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, self._asks, purpose])
@@ -175,7 +150,7 @@ class Optimizer:
         kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
         chosen = choose(known, self.strategy, kind, self._risk(), rng)
         proposal = self._explained(known, chosen)
-        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=proposal.champion_id)
+        self.ledger.add_proposal(proposal)
         self._asks += 1
         self._fits = known.fits
         self._leader = known.champion_id if known.fits.doubted else None
@@ -190,7 +165,7 @@ class Optimizer:
 
     def _explained(self, known: Knowledge, chosen: Choice) -> Proposal:
         row, kind = chosen.row, chosen.kind
-        against = known.champion_id if chosen.opponent_id is None else chosen.opponent_id
+        against = known.champion_id if chosen.opponent is None else chosen.opponent
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
         better = None if at is None else float(known.model.win_probability(row[None], at)[0])
@@ -199,7 +174,16 @@ class Optimizer:
         distance = float(gaps.min()) if len(gaps) else None
         setting = self.space.decode(row)
         reason = sentence(kind, setting, before, better, valid, distance, self.space)
-        return Proposal(len(self.ledger.trials) + 1, setting, against, reason, kind, better, valid, distance)
+        return Proposal(
+            number=len(self.ledger.trials) + 1,
+            setting=setting,
+            kind=kind,
+            opponent=against,
+            reason=reason,
+            p_better=better,
+            p_valid=valid,
+            distance=distance,
+        )
 
     def recommend(self) -> Setting:
         """Return the setting the model believes best: the posterior mean's maximiser where P(valid) is high.
@@ -238,41 +222,36 @@ class Optimizer:
         if not found:
             return []
         known = self._learn()
-        return [(cycle, resolving_duel(known, cycle).judgment_id) for cycle in found]
+        return [(cycle, resolving_duel(known, cycle).number) for cycle in found]
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain JSON data; `from_state` goes on from there, bit for bit."""
-        return {
-            "version": STATE_VERSION,
-            "seed": self.seed,
-            "acquisition": self.acquisition,
-            "validity": self.validity,
-            "budget": self.budget,
-            "scrap_budget": self.scrap_budget,
-            "asks": self._asks,
-            **self.ledger.to_json(),
-            "leader": self._leader,
-            "doubted": self._fits.doubted,
-            "fits": {name: _fit_json(getattr(self._fits, name)) for name in FITS},
-        }
+        state = OptimizerState.of(
+            self,
+            trials=tuple(self.ledger.trials.values()),
+            judgments=tuple(self.ledger.judgments.values()),
+            asks=self._asks,
+            leader=self._leader,
+            doubted=self._fits.doubted,
+            fits={name: _fit_json(getattr(self._fits, name)) for name in FITS},
+        )
+        return state.to_json()
 
     @classmethod
-    def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> "Optimizer":
+    def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> Self:
         """Go on from a state."""
-        if not isinstance(state, Mapping) or state.get("version") != STATE_VERSION:
+        if not isinstance(state, Mapping) or state.get("version") not in READABLE:
             version = state.get("version") if isinstance(state, Mapping) else state
             raise ValueError(f"this is no state of version {STATE_VERSION}: {version!r}")
-        names = ("seed", "acquisition", "validity", "budget", "scrap_budget")
         try:
-            plain = json.loads(json.dumps(state))
-            optimizer = cls(space, strategy=strategy, **{name: plain[name] for name in names})
-            optimizer.ledger = Ledger.from_json(space, plain)
-            optimizer._asks = _whole("asks", plain["asks"])
-            fits = plain["fits"]
-            fitted = {name: _fit_from(fits[name], space) for name in FITS}
-            optimizer._fits = Fits(doubted=plain["doubted"] is True, **fitted)
-            if plain["leader"] is not None:
-                optimizer._leader = optimizer.ledger.trials[_whole("leader", plain["leader"])].trial_id
+            told = OptimizerState.from_json(json.loads(json.dumps(state)))
+            optimizer = cls(space, strategy=strategy, **{name: getattr(told, name) for name in OPTIONS})
+            optimizer.ledger = Ledger.rebuilt(space, told.trials, told.judgments)
+            optimizer._asks = _whole("asks", told.asks)
+            fitted = {name: _fit_from(told.fits[name], space) for name in FITS}
+            optimizer._fits = Fits(doubted=told.doubted is True, **fitted)
+            if told.leader is not None:
+                optimizer._leader = optimizer.ledger.trials[_whole("leader", told.leader)].number
         except KeyError as error:
             raise ValueError(f"the state lacks {error}") from error
         except (TypeError, AttributeError, IndexError) as error:

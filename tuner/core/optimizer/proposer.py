@@ -84,8 +84,8 @@ class Knowledge:
         """The best trial: by its duels, or by the posterior mean if the judges' answers are doubted."""
         usable = self.ledger.usable
         if not self.fits.doubted or not usable:
-            return self.ledger.champion_id
-        return usable[int(np.argmax(self.mean.mean(self.ledger.rows(usable))))].trial_id
+            return self.ledger.champion
+        return usable[int(np.argmax(self.mean.mean(self.ledger.rows(usable))))].number
 
     @cached_property
     def champion(self) -> FloatArray | None:
@@ -203,7 +203,7 @@ class Choice:
 
     row: FloatArray
     kind: str
-    opponent_id: int | None = None
+    opponent: int | None = None
 
 
 def choose(
@@ -231,17 +231,17 @@ def choose(
     return Choice(row, kind, opponent)
 
 
-def _row(known: Knowledge, trial_id: int | None) -> FloatArray:
-    if trial_id is None:
+def _row(known: Knowledge, number: int | None) -> FloatArray:
+    if number is None:
         raise ValueError("there is no trial to compare with")
-    return known.ledger.space.encode(known.ledger.trials[trial_id].setting)
+    return known.ledger.space.encode(known.ledger.trials[number].setting)
 
 
 def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> int:
     """Return which of the best trials makes the pair with the greatest expected best (EUBO)."""
     usable = known.ledger.usable
     means = known.mean.mean(known.ledger.rows(usable))
-    best = [i for i, trial in enumerate(usable) if trial.trial_id == known.champion_id]
+    best = [i for i, trial in enumerate(usable) if trial.number == known.champion_id]
     if known.data.m:
         best += [i for i in np.argsort(-means, kind="stable") if i != best[0]][:OTHERS]
     around, counts = centres(known, strategy)
@@ -249,10 +249,10 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
     U = U[known.valid_probability(U) > 0.5] if known.validity is not None else U
 
     def expected_best(i: int) -> float:
-        gain = ExpectedImprovement(known.model, _row(known, usable[i].trial_id)).screen(U)
+        gain = ExpectedImprovement(known.model, _row(known, usable[i].number)).screen(U)
         return float(means[i]) + float(gain.max(initial=0.0))
 
-    return usable[max(best, key=expected_best)].trial_id
+    return usable[max(best, key=expected_best)].number
 
 
 def _fill(known: Knowledge, strategy: Strategy, risk: float, rng: np.random.Generator) -> FloatArray:

@@ -7,34 +7,34 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tuner.core.optimizer.champion import Judgment
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge
+from tuner.core.optimizer.records import Judgment, Record
 
 REPEAT_AFTER = 8
 
 
 @dataclass(frozen=True)
-class Question:
-    """A duel worth asking; `repeat` if it was asked before, which the judge need not know."""
+class Question(Record):
+    """A duel of two trials worth asking; `repeat` if it was asked before, which the judge need not know."""
 
-    a_id: int
-    b_id: int
-    repeat: bool
+    number: int
+    opponent: int
+    repeat: bool = False
 
 
 def next_question(ledger: Ledger, learn: Callable[[], Knowledge]) -> Question | None:
     """Return the next duel worth asking, or None; the model is learned only if the choice needs it."""
-    champion = ledger.champion_id
+    champion = ledger.champion
     if champion is None:
         return None
     judged = frozenset[int]().union(*(j.pair for j in ledger.active))
     for trial in ledger.usable:
-        if trial.trial_id not in judged and trial.trial_id != champion:
-            opponent = trial.opponent_id
+        if trial.number not in judged and trial.number != champion:
+            opponent = trial.opponent
             if opponent is None or not ledger.trials[opponent].usable:
                 opponent = champion
-            return Question(trial.trial_id, opponent, repeat=False)
+            return Question(trial.number, opponent)
     return _repeat(ledger, learn) if _due(ledger) else None
 
 
@@ -56,10 +56,10 @@ def _due(ledger: Ledger) -> bool:
 def _repeat(ledger: Ledger, learn: Callable[[], Knowledge]) -> Question:
     """The duel that made the champion, if it was asked only once; else the one the model is least certain about."""
     asked = Counter(j.pair for j in _own(ledger))
-    crowning = ledger.crowned[1]
-    if crowning is not None and asked[crowning.pair] == 1:
-        return Question(crowning.winner, crowning.loser, repeat=True)
-    model, rows = learn().model, {t.trial_id: ledger.rows([t]) for t in ledger.usable}
+    deciding = ledger.decided[1]
+    if deciding is not None and asked[deciding.pair] == 1:
+        return Question(*deciding.order, repeat=True)
+    model, rows = learn().model, {t.number: ledger.rows([t]) for t in ledger.usable}
 
     def certainty(pair: tuple[int, int]) -> tuple[int, float]:
         return asked[frozenset(pair)], abs(float(model.win_probability(rows[pair[0]], rows[pair[1]])[0]) - 0.5)

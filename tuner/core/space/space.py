@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tuner.core.linalg import FloatArray, IntArray
+from tuner.core.optimizer.records import Setting as Setting
 from tuner.core.space.expression import Constraint, parse_constraint
 from tuner.core.space.impossible import impossible, sentence
-from tuner.core.space.parameters import Choice, Continuous, Parameter, SpaceError, Value
+from tuner.core.space.parameters import Choice, Continuous, Parameter, SpaceError
 
-Setting = dict[str, Value]
 BoolArray = npt.NDArray[np.bool_]
 
 BATCHES = 20

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from tuner.basics.times import text_of
 from tuner.campaign import commands as c
-from tuner.campaign.decide import Actor, automatic, decide
-from tuner.campaign.evolve import Recorded, evolve
+from tuner.campaign.decide import Actor
 from tuner.campaign.state import State
+from tuner.campaign.step import step
 from tuner.campaign.terms import Terms
 from tuner.config import parse_config
-from tuner.journal.chain import canonical
+from tuner.core.optimizer.records import Proposal
+from tuner.daemon.journal_thread import row_of
 from tuner.journal.records import NewRow
 from tuner.problems import get_problem
 
@@ -38,13 +38,9 @@ def history(name: str, config: str, known: int, *, stopped: bool = False, engine
     def tell(command: c.Command) -> State:
         nonlocal state, now
         now += timedelta(seconds=1)
-        events = list(decide(state, command, _ACTOR, now))
-        while events:
-            for event in events:
-                state = evolve(name, state, Recorded(len(rows) + 1, now, "bench", event))
-                rows.append(NewRow(name, text_of(now), event.type, canonical(event.model_dump(mode="json")), "bench"))
-            following = None if state is None else automatic(state, now)
-            events = [] if following is None else [following]
+        for one, after in step(name, state, command, _ACTOR, now, seq=len(rows)):
+            state = after
+            rows.append(row_of(name, one))
         if state is None:
             raise ValueError("there is no campaign")
         return state
@@ -76,15 +72,10 @@ def history(name: str, config: str, known: int, *, stopped: bool = False, engine
 
 
 def _proposal(state: State, point: np.ndarray, engine: str) -> c.Propose:
-    return c.Propose(
+    proposal = Proposal(
+        number=len(state.trials) + 1,
         setting={"x1": float(point[0]), "x2": float(point[1])},
-        source="model",
-        kind="told",
-        champion=state.champion,
+        opponent=state.champion,
         reason="a random setting for a measurement",
-        better=None,
-        valid=None,
-        distance=None,
-        model=state.memory,
-        engine=engine,
     )
+    return c.Propose(proposal=proposal, source="model", model=state.memory, engine=engine)

@@ -133,7 +133,7 @@ def run_protocol(name: str, seed: int, options: Options) -> Run:
         begin = time.process_time()
         proposal = optimizer.ask()
         seconds.append(time.process_time() - begin)
-        scrap += not machine.make(proposal.trial_id, proposal.setting, proposal.champion_id)
+        scrap += not machine.make(proposal.number, proposal.setting, proposal.opponent)
         regret.append(machine.regret())
     return Run(name, seed, tuple(regret), scrap, tuple(seconds))
 
@@ -158,22 +158,22 @@ class _Machine:
         """The problem as it is after the trials so far: some drift."""
         return self.problem.at_trial(len(self.optimizer.ledger.trials) - 1)
 
-    def make(self, trial_id: int, setting: Mapping[str, Value], champion_id: int | None) -> bool:
+    def make(self, number: int, setting: Mapping[str, Value], opponent: int | None) -> bool:
         """Run a trial, tell its outcome and its duel, and return whether it was valid."""
         point = np.array([[float(value) for value in setting.values()]])
         problem = self.present
         valid = bool(problem.is_valid(point)[0])
-        self.optimizer.tell_outcome(trial_id, valid)
+        self.optimizer.tell_outcome(number, valid)
         if not valid:
             return False
-        self.points[trial_id] = point
+        self.points[number] = point
         # a stream of their own is not needed: problems without noise draw nothing
-        self.parts[trial_id] = float(
+        self.parts[number] = float(
             (problem.part_costs(point, self.rng) if problem.noise else problem.evaluate(point))[0]
         )
-        if champion_id is not None:
-            wins = self.judge.prefers_new(self.parts[trial_id], self.parts[champion_id], self.rng)
-            winner, loser = (trial_id, champion_id) if wins else (champion_id, trial_id)
+        if opponent is not None:
+            wins = self.judge.prefers_new(self.parts[number], self.parts[opponent], self.rng)
+            winner, loser = (number, opponent) if wins else (opponent, number)
             self.optimizer.tell_judgment(winner, loser)
         return True
 

@@ -147,16 +147,16 @@ class Campaign:
     def ask(self) -> float:
         """Judge a proposal, and return the seconds it took to propose it."""
         seconds, proposal = _timed(self.optimizer.ask)
-        self._judge(proposal.trial_id, proposal.setting)
+        self._judge(proposal.number, proposal.setting)
         return seconds
 
-    def _judge(self, trial_id: int, setting: Setting) -> None:
+    def _judge(self, number: int, setting: Setting) -> None:
         champion = self.optimizer.champion
-        self.values[trial_id] = quality(setting)
-        self.optimizer.tell_outcome(trial_id, valid=True)
+        self.values[number] = quality(setting)
+        self.optimizer.tell_outcome(number, valid=True)
         if champion is not None:
-            pair = (trial_id, champion)
-            self.optimizer.tell_judgment(*(pair if self.values[trial_id] > self.values[champion] else pair[::-1]))
+            pair = (number, champion)
+            self.optimizer.tell_judgment(*(pair if self.values[number] > self.values[champion] else pair[::-1]))
 
     def again(self) -> "Campaign":
         """Return a copy that goes on from here, with as many draws as are timed beside it."""

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tuner.basics.text import counted
-from tuner.campaign.state import Trial
+from tuner.campaign.state import CampaignTrial
 from tuner.config.to_space import campaign_space
 from tuner.core.space.parameters import Value
 from tuner.lab.demo.session import Session
@@ -51,7 +51,7 @@ def setting_text(setting: Mapping[str, Value]) -> str:
     )
 
 
-def outcome(session: Session, trial: Trial) -> str:
+def outcome(session: Session, trial: CampaignTrial) -> str:
     """What came of a trial, in a few words."""
     if trial.valid is None:
         return "under way"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tuner.basics.files import write_text
 from tuner.campaign.evolve import evolve
-from tuner.campaign.state import Mode, State, Trial
+from tuner.campaign.state import CampaignTrial, Mode, State
 from tuner.campaign.terms import Terms
 from tuner.config import Campaign
 from tuner.daemon.views import phase
@@ -89,7 +89,7 @@ class Session:
         return cls(campaign, truth, _fresh_directory(), human, trial_s, _judge=judge)
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
+    def trials(self) -> tuple[CampaignTrial, ...]:
         """The trials so far."""
         return () if self.state is None else self.state.trials
 

@@ -28,6 +28,7 @@ Side = Literal["left", "right", "tie"]
 Part = Mapping[str, Any]
 
 SIDES = ("left", "right", "tie")
+PART = ("number", "tag", "setting", "measurements")
 OPERATOR = "scripted"
 ANSWER_S = 60.0
 KNOWN = ("oracle", "noisy:P", "probit:S", "tiring", "two-operators", "FILE.py:FUNCTION", "PROGRAM")
@@ -48,6 +49,11 @@ class Question:
     duel: int
     left: Part
     right: Part
+
+    @classmethod
+    def of(cls, duel: int, *sides: object) -> "Question":
+        """Of two trials, of a campaign's state or of the wire."""
+        return cls(duel, *({name: getattr(trial, name) for name in PART} for trial in sides))
 
 
 @dataclass(frozen=True)

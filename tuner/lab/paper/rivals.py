@@ -15,8 +15,9 @@ import numpy as np
 from tuner.core.linalg import FloatArray, solve_factored
 from tuner.core.optimizer.acquisition import Acquisition
 from tuner.core.optimizer.dueling import InformationGain
-from tuner.core.optimizer.optimizer import Optimizer, Proposal
+from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import AcquisitionName, Choice, Fits, Knowledge, choose, information_weight
+from tuner.core.optimizer.records import Proposal
 from tuner.core.optimizer.search import maximise
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.ep import NotConvergedError
@@ -106,7 +107,7 @@ class PaperOptimizer(Optimizer):
             wanted = self._wanted(known, known.champion, int(rng.integers(2**31)))
             chosen = Choice(maximise(wanted, self.space, candidates, known.tried)[0], self.acquisition)
         proposal = self._explained(known, chosen)
-        self.ledger.add(proposal.setting, kind=chosen.kind, opponent_id=proposal.champion_id)
+        self.ledger.add_proposal(proposal)
         self._asks += 1
         self._fits = known.fits
         return proposal

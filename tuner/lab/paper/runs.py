@@ -85,14 +85,14 @@ def run_task(task: Task) -> Record:
         begin = time.process_time()
         try:
             proposal = optimizer.ask()
-            trial_id, setting, champion = proposal.trial_id, proposal.setting, proposal.champion_id
+            number, setting, champion = proposal.number, proposal.setting, proposal.opponent
         except (ArithmeticError, NotPositiveDefiniteError):
             failed += 1
             setting = dict(zip(space.names, to_box(problem, instead.random(problem.d)).tolist(), strict=True))
-            trial_id = optimizer.add(setting)
+            number = optimizer.add(setting)
         seconds += time.process_time() - begin
         point = np.array([float(value) for value in setting.values()])
-        bench.make(trial_id, point, champion)
+        bench.make(number, point, champion)
         scrap += not get_problem(problem.name.removesuffix("_penalised")).is_valid(point)[0]
         regret.append(bench.regret())
     return Record(task, tuple(regret), scrap, failed, seconds, versions())
@@ -117,16 +117,16 @@ class _Bench:
     rng: np.random.Generator
     costs: dict[int, float] = field(default_factory=dict)
 
-    def make(self, trial_id: int, point: FloatArray, champion_id: int | None) -> None:
+    def make(self, number: int, point: FloatArray, opponent: int | None) -> None:
         """Run a trial, tell its outcome and its duel."""
         valid = bool(self.problem.is_valid(point)[0])
-        self.optimizer.tell_outcome(trial_id, valid)
+        self.optimizer.tell_outcome(number, valid)
         if not valid:
             return
-        self.costs[trial_id] = float(self.problem.evaluate(point)[0])
-        if champion_id is not None:
-            wins = ExactJudge().prefers_new(self.costs[trial_id], self.costs[champion_id], self.rng)
-            winner, loser = (trial_id, champion_id) if wins else (champion_id, trial_id)
+        self.costs[number] = float(self.problem.evaluate(point)[0])
+        if opponent is not None:
+            wins = ExactJudge().prefers_new(self.costs[number], self.costs[opponent], self.rng)
+            winner, loser = (number, opponent) if wins else (opponent, number)
             self.optimizer.tell_judgment(winner, loser)
 
     def regret(self) -> float:

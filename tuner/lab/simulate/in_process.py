@@ -7,29 +7,28 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from tuner.adapter import Adapter, AdapterError, Health, Outcome, Value
+from tuner.adapter import Adapter, Health, Outcome, Value
 from tuner.basics.times import utc_now
 from tuner.campaign import commands as c
-from tuner.campaign.decide import Actor, automatic, decide
-from tuner.campaign.effects import ComputeProposal, Effect, Run, Send, wanted
-from tuner.campaign.events import Event, ModelMemory
-from tuner.campaign.evolve import Recorded, evolve
+from tuner.campaign.decide import Actor
+from tuner.campaign.effects import Effect, wanted
 from tuner.campaign.model_input import model_input
-from tuner.campaign.state import Stage, State, Trial
+from tuner.campaign.state import Stage, State
+from tuner.campaign.step import SYSTEM, step
 from tuner.campaign.terms import Terms
+from tuner.compute.backend import ComputeError
 from tuner.compute.tasks import propose, recommend
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
 from tuner.config.plugins import load_adapter
 from tuner.core.space.parameters import SpaceError
+from tuner.daemon.perform import Performer
 from tuner.errors import ConfigError, TunerError
-from tuner.gate.gate import Gate
 from tuner.lab.judges.by_name import Answerer, Question
 from tuner.lab.simulate.results import RunResult
 from tuner.problems import get_problem
 from tuner.report.truth import Truth
 
-SYSTEM = Actor("tuner", "engineer")
 # drawn call by call: the daemon, which reads back more often and tries again, would meet other ones
 _FAULTS = ("crash_probability", "hang_probability", "dropout_probability", "garbage_probability", "open_guard_every")
 
@@ -63,7 +62,7 @@ async def _run(campaign: Campaign, judge: Answerer, told: Told, clock: Callable[
     books = Books(campaign.name, clock)
     kind = load_adapter(campaign.adapter.name)
     adapter = kind(campaign.adapter.settings, [parameter_info(p) for p in campaign.parameters])
-    shell = _Shell(books, _Link(adapter, terms))
+    performer = Performer(campaign.name, _Link(adapter, terms), books.told, _compute, _no_wait, lambda text, done: None)
     adapter.open(terms.adapter.deadlines.open_s)
     try:
         books.tell(c.Create(terms=terms))
@@ -71,9 +70,9 @@ async def _run(campaign: Campaign, judge: Answerer, told: Told, clock: Callable[
         while True:
             effect, duel = wanted(state), state.duel
             if effect is not None:
-                await shell.do(effect, state)
+                await performer.do(effect, state)
             elif duel is not None:
-                answer = judge(Question(duel.number, _part(state, duel.left), _part(state, duel.right)))
+                answer = judge(Question.of(duel.number, state.trials[duel.left - 1], state.trials[duel.right - 1]))
                 books.tell(
                     _answered(duel.number, answer.side, duel.left, duel.right), Actor(answer.operator, "operator")
                 )
@@ -107,16 +106,14 @@ class Books:
         Raises:
             Refusal: It is not allowed now.
         """
-        now = self._clock()
-        events: list[Event] = list(decide(self._state, command, actor, now))
-        while True:
-            for event in events:
-                seq = 1 if self._state is None else self._state.seq + 1
-                self._state = evolve(self._name, self._state, Recorded(seq, now, actor.name, event))
-            following = automatic(self.state, now)
-            if following is None:
-                return self.state
-            events, actor = [following], SYSTEM
+        done = step(self._name, self._state, command, actor, self._clock())
+        self._state = done[-1][1] if done else self._state
+        return self.state
+
+    async def told(self, command: c.Command, effect: Effect) -> bool:
+        """Take what came of an effect; nobody else is there who could have changed what is wanted."""
+        self.tell(command)
+        return True
 
 
 class _Link:
@@ -142,57 +139,6 @@ class _Link:
         return self._adapter.run_trial(tag, self._deadlines.trial_s)
 
 
-class _Shell:
-    """Does what the state wants, as `tuner.daemon.runner` does, but waits between no moves and tries nothing again."""
-
-    def __init__(self, books: Books, link: _Link) -> None:
-        self._books = books
-        self._link = link
-        self._gate = Gate(link, _no_wait, lambda text, done: None)
-
-    async def do(self, effect: Effect, state: State) -> None:
-        if isinstance(effect, ComputeProposal):
-            self._propose(state)
-        elif isinstance(effect, Send):
-            trial = state.trials[effect.trial - 1]
-            self._books.tell(c.SendSetting(trial=trial.number))
-            answer = await self._gate.send(state.terms, trial.setting)
-            self._books.tell(
-                c.AnswerSetting(trial=trial.number, result=answer.result, text=answer.text, read_back=answer.read_back)
-            )
-        elif isinstance(effect, Run):
-            await self._run(state, state.trials[effect.trial - 1])
-        else:
-            answer = await self._gate.send(state.terms, state.terms.known_good, home=True)
-            self._books.tell(c.AnswerHome(result=answer.result, text=answer.text, read_back=answer.read_back))
-
-    def _propose(self, state: State) -> None:
-        try:
-            self._books.tell(_proposal(propose(_plain(model_input(state)))))
-        except SpaceError as error:
-            self._books.tell(c.Fault(text=f"there is no setting to propose: {error}"))
-
-    async def _run(self, state: State, trial: Trial) -> None:
-        tag = f"{state.name}-{trial.tag}"
-        try:
-            for number in range(1, state.terms.policy.settling_parts + 1):
-                await self._link.run_trial(f"{tag}-settling-{number}")
-            self._books.tell(c.BeginTrial(trial=trial.number))
-            outcome = await self._link.run_trial(tag)
-        except AdapterError as error:
-            self._books.tell(c.Fault(text=str(error)))
-            return
-        self._books.tell(
-            c.MachineOutcome(
-                trial=trial.number,
-                valid=outcome.valid,
-                reason=outcome.reason,
-                measurements=dict(outcome.measurements),
-                photo=outcome.photo,
-            )
-        )
-
-
 async def _no_wait(seconds: float) -> None:
     """Rate limits are for real machines."""
 
@@ -202,25 +148,11 @@ def _plain(payload: dict[str, Any]) -> Any:
     return json.loads(json.dumps(payload, allow_nan=False))
 
 
-def _proposal(result: dict[str, Any]) -> c.Propose:
-    result = _plain(result)
-    proposal = result["proposal"]
-    return c.Propose(
-        setting=proposal["setting"],
-        source="model",
-        kind=proposal["kind"],
-        champion=proposal["champion_id"],
-        reason=proposal["reason"],
-        better=proposal["better"],
-        valid=proposal["valid"],
-        distance=proposal["distance"],
-        model=ModelMemory(**result["model"]),
-    )
-
-
-def _part(state: State, number: int) -> dict[str, Any]:
-    trial = state.trials[number - 1]
-    return {"number": number, "tag": trial.tag, "setting": trial.setting, "measurements": dict(trial.measurements)}
+async def _compute(state: State) -> tuple[Any, str]:
+    try:
+        return _plain(propose(_plain(model_input(state)))), ""
+    except SpaceError as error:
+        raise ComputeError(str(error)) from error
 
 
 def _answered(duel: int, side: str, left: int, right: int) -> c.Judge | c.Tie:
@@ -228,20 +160,16 @@ def _answered(duel: int, side: str, left: int, right: int) -> c.Judge | c.Tie:
 
 
 def _result(state: State, truth: Truth, begin_s: float) -> RunResult:
-    champion = None if state.champion is None else state.trials[state.champion - 1].setting
     found = recommend(_plain(model_input(state)))
-    recommended = None if found is None else found["setting"]
-    done = [trial for trial in state.trials if trial.stage is Stage.DONE]
     return RunResult.of(
         truth,
+        state.trials,
         seed=state.terms.seed,
         mode=str(state.mode),
         reason=state.reason,
         scrap=state.scrap,
-        champion=champion,
-        recommended=recommended,
-        settings=tuple(trial.setting for trial in done),
-        valid=tuple(trial.valid for trial in done),
+        champion=None if state.champion is None else state.trials[state.champion - 1].setting,
+        recommended=None if found is None else found["setting"],
         winners=tuple(judgment.winner for judgment in state.judgments),
         seconds=time.perf_counter() - begin_s,
     )

@@ -1,9 +1,12 @@
 """What came of a scripted run, as plain data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tuner.campaign.state import CampaignTrial
 from tuner.report.truth import Setting, Truth
+from tuner.wire.messages import TrialView
 
 
 @dataclass(frozen=True)
@@ -42,35 +45,18 @@ class RunResult:
 
     @classmethod
     def of(
-        cls,
-        truth: Truth,
-        *,
-        seed: int,
-        mode: str,
-        reason: str,
-        scrap: int,
-        champion: Setting | None,
-        recommended: Setting | None,
-        settings: tuple[Setting, ...],
-        valid: tuple[bool | None, ...],
-        winners: tuple[int | None, ...],
-        seconds: float,
+        cls, truth: Truth, trials: Iterable[CampaignTrial | TrialView], *, champion: Setting | None, **ended: Any
     ) -> "RunResult":
-        """Compare what a run ended with and the truth."""
+        """Compare what a run ended with and the truth; only trials that were run count."""
+        done = [trial for trial in trials if trial.stage == "done"]
         return cls(
-            seed=seed,
-            mode=mode,
-            reason=reason,
             regret=truth.regret(champion),
-            recommended_regret=truth.regret(recommended),
+            recommended_regret=truth.regret(ended["recommended"]),
             cost=None if champion is None else truth.cost(champion),
-            scrap=scrap,
             champion=champion,
-            recommended=recommended,
-            settings=settings,
-            valid=valid,
-            winners=winners,
-            seconds=seconds,
+            settings=tuple(trial.setting for trial in done),
+            valid=tuple(trial.valid for trial in done),
+            **ended,
         )
 
     @property

@@ -164,7 +164,7 @@ class Wired:
         duel = view.duel
         if duel is None:
             return
-        answer = judge(Question(duel.number, _part(duel.left), _part(duel.right)))
+        answer = judge(Question.of(duel.number, duel.left, duel.right))
         self._client.actor = answer.operator
         if answer.side == "tie":
             self._client.tie(view.name, duel.number)
@@ -177,18 +177,15 @@ class Wired:
         truth = Truth(get_problem(settings.problem), self._campaign.parameters)
         trials, winners = self._history()
         recommended = self._client.recommendation(view.name).setting
-        champion = None if view.champion is None else view.champion.setting
-        done = [trial for trial in trials if trial.stage == "done"]
         return RunResult.of(
             truth,
+            trials,
             seed=self._campaign.seed,
             mode=view.mode,
             reason=view.reason,
             scrap=view.budget.scrap,
-            champion=champion,
+            champion=None if view.champion is None else view.champion.setting,
             recommended=recommended,
-            settings=tuple(trial.setting for trial in done),
-            valid=tuple(trial.valid for trial in done),
             winners=winners,
             seconds=seconds,
         )
@@ -204,12 +201,3 @@ class Wired:
             if not page.more:
                 return trials[::-1], tuple(judged[number] for number in sorted(judged))
             before = page.trials[-1].number
-
-
-def _part(trial: TrialView) -> dict[str, Any]:
-    return {
-        "number": trial.number,
-        "tag": trial.tag,
-        "setting": trial.setting,
-        "measurements": dict(trial.measurements),
-    }

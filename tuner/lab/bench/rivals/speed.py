@@ -94,13 +94,13 @@ class Campaign:
         begin = time.process_time()
         proposal = self.optimizer.ask()
         seconds = time.process_time() - begin
-        self._judge(proposal.trial_id, np.array([float(value) for value in proposal.setting.values()]))
+        self._judge(proposal.number, np.array([float(value) for value in proposal.setting.values()]))
         return seconds
 
-    def _judge(self, trial_id: int, point: FloatArray) -> None:
-        self.optimizer.tell_outcome(trial_id, valid=True)
+    def _judge(self, number: int, point: FloatArray) -> None:
+        self.optimizer.tell_outcome(number, valid=True)
         self.points.append(point)
-        self._trials.append(trial_id)
+        self._trials.append(number)
         new = len(self.points) - 1
         if not new:
             return

@@ -1,0 +1,219 @@
+"""Proposal, trial, judgment and an optimiser's state: each has one shape, from the library to the screen.
+
+Plain Python: the daemon's own process and its clients read these, and compute nothing. A campaign's trials and
+judgments are the same records with more fields; `of` builds a record from whatever has fields of the same names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+Value = float | int | str
+Setting = dict[str, Value]
+JudgeKey = tuple[str | None, float]  # the operator, and what an answer counts for
+
+STATE_VERSION = 2
+FITS = ("preference", "validity", "unsteady")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """Base of all records: frozen, with a JSON form that has every field."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild a record; fields that are not there are as by default.
+
+        Raises:
+            TypeError: A field is unknown, or one is missing that must be there.
+        """
+        return cls(**data)
+
+    @classmethod
+    def of(cls, source: object, **changes: Any) -> Self:
+        """Take from a source what it has under the names of the fields, but for the changes."""
+        names = {one.name for one in fields(cls)} - changes.keys()
+        return cls(**{name: getattr(source, name) for name in names if hasattr(source, name)}, **changes)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_json()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate(Record):
+    """What a proposal and the trial that comes of it share.
+
+    Attributes:
+        number: The trial's number, from 1 on.
+        setting: A value for every parameter, by name.
+        kind: How it came about: design, improve, refine, an acquisition's name, told, earlier or fallback.
+        opponent: The number of the trial to judge it against; None while there is none.
+    """
+
+    number: int
+    setting: Setting
+    kind: str = "told"
+    opponent: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal(Candidate):
+    """A setting to try, and the trial to compare it with.
+
+    Attributes:
+        reason: One plain sentence.
+        p_better: P(better than the opponent), if there is one.
+        p_valid: P(valid); None if no model was asked.
+        distance: Distance to the nearest setting tried, in the unit cube.
+    """
+
+    reason: str = ""
+    p_better: float | None = None
+    p_valid: float | None = None
+    distance: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommended(Record):
+    """The setting believed best, and its chances beside the champion's; `p_better` is one half if it is that one's."""
+
+    setting: Setting
+    champion: int
+    p_better: float
+    p_valid: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Candidate):
+    """A setting that was proposed or run.
+
+    Attributes:
+        valid: Whether it made a part; None until its outcome is known.
+        outcome_reason: Why it made none, if anybody said.
+        excluded: Why it is left out of account, if it is.
+        earlier: Whether it belongs to an earlier campaign.
+        discount: What an earlier trial's outcome counts for, beside one of this campaign.
+    """
+
+    valid: bool | None = None
+    outcome_reason: str = ""
+    excluded: str | None = None
+    earlier: bool = False
+    discount: float = 1.0
+
+    @property
+    def usable(self) -> bool:
+        """Whether it made a part that may be judged."""
+        return self.valid is True and self.excluded is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgment(Record):
+    """An answer to a duel between the trials `left` and `right`; a tie has no winner.
+
+    Attributes:
+        number: Its number, from 1 on.
+        operator: Who gave it, if anybody said.
+        retracted: Why it was taken back, if it was.
+        discount: Below 1 in an earlier campaign.
+    """
+
+    number: int
+    left: int
+    right: int
+    winner: int | None
+    operator: str | None = None
+    retracted: str | None = None
+    discount: float = 1.0
+
+    @property
+    def tie(self) -> bool:
+        """Whether neither part could be told to be better."""
+        return self.winner is None
+
+    @property
+    def loser(self) -> int | None:
+        """The other one than the winner."""
+        if self.winner is None:
+            return None
+        return self.right if self.winner == self.left else self.left
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The winner and the loser; of a tie the left and the right one."""
+        return (self.right, self.left) if self.winner == self.right else (self.left, self.right)
+
+    @property
+    def pair(self) -> frozenset[int]:
+        """The two trials, whoever won."""
+        return frozenset((self.left, self.right))
+
+    @property
+    def judge(self) -> JudgeKey:
+        """Whose noise the answer has."""
+        return self.operator, self.discount
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Record):
+    """What an optimiser carries from one proposal to the next; with the trials it gives the next one bit for bit.
+
+    Attributes:
+        asks: How many proposals were made.
+        leader: The trial that the model believed best, where the judges' answers are doubted.
+        doubted: Whether they are.
+        fits: Hyper-parameters by the names of `FITS`; empty before the first proposal.
+    """
+
+    asks: int = 0
+    leader: int | None = None
+    doubted: bool = False
+    fits: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerState(Memory):
+    """Everything an optimiser knows but the space; its JSON form is what `Optimizer.state` returns."""
+
+    version: int = STATE_VERSION
+    seed: int
+    acquisition: str = "auto"
+    validity: str = "auto"
+    budget: int | None
+    scrap_budget: int | None
+    trials: tuple[Trial, ...] = ()
+    judgments: tuple[Judgment, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild a state, also one of version 1.
+
+        Raises:
+            KeyError: Something is missing.
+            TypeError: Something is not what it should be.
+        """
+        told = {one.name: data[one.name] for one in fields(cls)}
+        first = data["version"] == 1
+        trials = tuple(Trial.from_json(_trial_of_1(one) if first else one) for one in told["trials"])
+        judgments = tuple(Judgment.from_json(_judgment_of_1(one) if first else one) for one in told["judgments"])
+        return cls(**{**told, "version": STATE_VERSION, "trials": trials, "judgments": judgments})
+
+
+def _trial_of_1(data: Mapping[str, Any]) -> dict[str, Any]:
+    kept = dict(data)
+    kept |= {"number": kept.pop("trial_id"), "opponent": kept.pop("opponent_id")}
+    return kept | {"outcome_reason": kept.pop("reason") or "", "excluded": "excluded" if kept["excluded"] else None}
+
+
+def _judgment_of_1(data: Mapping[str, Any]) -> dict[str, Any]:
+    kept = dict(data)
+    left, tie = kept["winner"], kept.pop("tie")
+    kept |= {"number": kept.pop("judgment_id"), "left": left, "right": kept.pop("loser")}
+    return kept | {"winner": None if tie else left, "retracted": "retracted" if kept["retracted"] else None}
