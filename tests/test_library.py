@@ -81,7 +81,7 @@ def test_an_operation_says_in_the_same_words_what_the_campaign_takes_it_for_and_
     known = {model.model_fields["type"].default for model in get_args(get_args(events.Event)[0])}
     for row in OPS.values():
         assert set(row.events) <= known, row.name
-        if issubclass(row.body, people.Order):
+        if issubclass(row.body, people.CommandBase):
             assert row.about == row.body.__doc__
             assert (row.lane == "urgent") == (row.body in people.URGENT), row.name
 

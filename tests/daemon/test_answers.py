@@ -10,7 +10,7 @@ from tuner.daemon.operations import Answers
 from tuner.wire.operations import OPS
 
 HANDLERS = {name: method for name, method in vars(Answers).items() if not name.startswith("_")}
-OWN = {row.method: row for row in OPS.values() if not issubclass(row.body, people.Order)}
+OWN = {row.method: row for row in OPS.values() if not issubclass(row.body, people.CommandBase)}
 
 
 def test_every_operation_has_a_handler_and_every_handler_an_operation():
