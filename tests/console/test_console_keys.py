@@ -243,7 +243,7 @@ async def test_l_goes_round_the_languages_and_texts_follow(running, size):
         assert "Welches Teil ist besser?" in seen[1]
         assert "¿Qué pieza es mejor?" in seen[2]
         assert "哪个零件更好" in seen[3]
-        assert hands.app.words.language == "en"
+        assert hands.app.actions.words.language == "en"
 
 
 async def test_a_touch_on_a_key_is_a_press_of_it(running, size):
@@ -305,8 +305,8 @@ async def test_the_name_is_asked_for_first_and_then_the_campaign(running, size):
         assert "Which campaign?" not in hands.text()
         await hands.type("3 wise men")  # a badge may begin like a choice
         await hands.dialog("Which campaign?")
-        assert hands.app.operator == "3 wise men"
-        assert hands.app.campaign is None
+        assert hands.app.actions.operator == "3 wise men"
+        assert hands.app.actions.campaign is None
 
 
 async def test_several_campaigns_are_asked_for_and_tab_goes_to_the_next(running, size):
@@ -314,12 +314,12 @@ async def test_several_campaigns_are_asked_for_and_tab_goes_to_the_next(running,
         await hands.dialog("Which campaign?")
         names = list(hands.app.session.campaigns)
         await hands.press("2")
-        await hands.until(lambda: hands.app.campaign == names[1])
+        await hands.until(lambda: hands.app.actions.campaign == names[1])
         await hands.press("tab")
-        await hands.until(lambda: hands.app.campaign == names[2])
+        await hands.until(lambda: hands.app.actions.campaign == names[2])
         await hands.press("shift+tab")
-        await hands.until(lambda: hands.app.campaign == names[1])
+        await hands.until(lambda: hands.app.actions.campaign == names[1])
         await hands.until(lambda: len(hands.app.screen.query("Tab")) == 4)
         tab = next(tab for tab in hands.app.screen.query("Tab") if tab.campaign == names[3])
         await hands.pilot.click(tab)
-        await hands.until(lambda: hands.app.campaign == names[3])
+        await hands.until(lambda: hands.app.actions.campaign == names[3])

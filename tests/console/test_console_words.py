@@ -9,11 +9,11 @@ import pytest
 from rich.cells import cell_len
 
 import tuner.console
-from tuner.console import deeds
+from tuner.console import requests
+from tuner.console.campaign_text import news_text
 from tuner.console.keys import ANSWERS, CONTROL, SCREENS
+from tuner.console.language import LANGUAGES, Words, choose_language, load
 from tuner.console.session import News
-from tuner.console.show import news_words
-from tuner.console.words import LANGUAGES, Words, choose_language, load
 from tuner.errors import TunerError
 from tuner.wire.messages import CampaignView, ParameterView
 
@@ -40,7 +40,7 @@ def test_no_sentence_was_left_in_english(language):
 
 
 def test_every_text_is_used_and_every_text_used_is_there():
-    source = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
+    source = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
     texts = load("en")
     sections = {key.partition(".")[0] for key in texts}
     whole = set(re.findall(r"""["']([a-z]+\.[A-Za-z_]+)["']""", source))
@@ -50,7 +50,7 @@ def test_every_text_is_used_and_every_text_used_is_there():
 
     def used(key):
         section, _, name = key.partition(".")
-        if section == "what":  # a deed's second text
+        if section == "what":  # a request's second text
             return f"say.{name}" in whole
         return key in whole or section in from_the_daemon or (section in composed and f'"{name}"' in source)
 
@@ -125,6 +125,11 @@ def test_a_language_that_was_asked_for_and_is_not_there_is_wrong_usage(wanted, e
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_was_not_taken_is_not_named_by_what_is_said_when_it_was(language):
     words, have = Words(language), CampaignView.model_construct(name="press", mode="Execute", phase="asking")
-    for deed in (*deeds.moves(have).values(), deeds.hold(have), deeds.resume(have), deeds.change_lot(have, "L7")):
-        news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": deed})
-        assert words(deed.said, **deed.fields) not in news_words(words, news)
+    for request in (
+        *requests.moves(have).values(),
+        requests.hold(have),
+        requests.resume(have),
+        requests.change_lot(have, "L7"),
+    ):
+        news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": request})
+        assert words(request.said, **request.fields) not in news_text(words, news)

@@ -13,40 +13,18 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tuner.console import paint, show
-from tuner.console.keybar import KeyBar, KeyCell
-from tuner.console.keys import ALL, ANSWERS, CONTROL, SCREENS, both
+from tuner.console.campaign_text import alarms, budget, fit
+from tuner.console.keys import ANSWERS, CONTROL, MAIN, SCREENS
+from tuner.console.pages.page import ALARM, STRONG
+from tuner.console.screen.drawing import column, machine, top, waiting
+from tuner.console.screen.keybar import KeyBar, KeyCell, sized
 from tuner.wire.messages import CampaignView, DuelView
 
 if TYPE_CHECKING:
-    from tuner.console.app import ConsoleApp
+    from tuner.console.screen.app import ConsoleApp
 
 Drawn = tuple[Text, str | Style]  # texts are equal also where only their own style differs
-TALL_FROM = 36  # lines from which keys are large enough for a glove
 _SHORT_BELOW = 16  # lines below which only the question, the message and the answers' keys have room
-_WIDE_FROM, _NARROW_BELOW = 120, 80  # columns: keys of equal width; keys in several lines
-_NEEDS = {
-    "key.left": "judgment.give",
-    "key.right": "judgment.give",
-    "key.tie": "judgment.tie",
-    "key.scrap": "trial.outcome",
-    "key.repeat": "trial.repeat",
-    "key.undo": "judgment.retract",
-    "key.approve": "proposal.approve",
-    "key.reject": "proposal.reject",
-    "key.hold": "campaign.hold",
-    "key.stop": "campaign.stop",
-    "key.valid": "trial.outcome",
-    "key.lot": "lot.change",
-}
-_ALWAYS = frozenset(key.text for key in (*CONTROL[-2:], *SCREENS))
-
-
-def sized(screen: Screen[None], size: Size) -> None:
-    """Mark a screen by how much room its keys have."""
-    screen.set_class(size.height >= TALL_FROM, "tall")
-    screen.set_class(size.width >= _WIDE_FROM, "wide")
-    screen.set_class(size.width < _NARROW_BELOW, "narrow")
 
 
 class Tab(Static):
@@ -66,23 +44,19 @@ class Tab(Static):
     def on_click(self, event: Click) -> None:
         """Show this campaign."""
         event.stop()
-        cast("ConsoleApp", self.app).show_campaign(self.campaign)
+        cast("ConsoleApp", self.app).actions.show_campaign(self.campaign)
 
 
 class MainScreen(Screen[None]):
     """What the operator looks at all day."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(both(key.name), f"app.{key.action}", show=False) for key in ALL),
-        Binding("tab", "app.next_campaign(1)", show=False, priority=True),
-        Binding("shift+tab", "app.next_campaign(-1)", show=False, priority=True),
+        Binding(key.bound, f"app.press({key.shown!r})", show=False, priority="Tab" in key.shown) for key in MAIN
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self.shown: CampaignView | None = None  # the view that the operator sees: answers are about this one
-        self.duel_shown: tuple[str, int] | None = None
-        self.duel_shown_s = 0.0
         self._drawn: dict[str, Drawn] = {}
         self._tab: str | None = None  # the tab that was moved to where it is seen
         self._message_lines = 1
@@ -122,7 +96,7 @@ class MainScreen(Screen[None]):
 
     def on_key_cell_pressed(self, event: KeyCell.Pressed) -> None:
         """A touched key does what the key does."""
-        self.run_worker(self.app.run_action(f"app.{event.key.action}", self))
+        self.console.press(event.key)
 
     def draw(self, place: str, text: Text) -> None:
         """Show a text if it is another one: what is not sent again costs nothing on a slow line."""
@@ -140,7 +114,7 @@ class MainScreen(Screen[None]):
         if not self.query(KeyBar):  # before the first paint, and after the last
             return
         app = self.console
-        view = app.view
+        words, view = app.actions.words, app.session.view(app.actions.campaign or "")
         self.shown = view
         self._put_tabs()
         self._put_lines()
@@ -148,35 +122,34 @@ class MainScreen(Screen[None]):
         size = self.query_one("#left").size
         if view is None:
             nothing = app.session.complete and not app.session.campaigns
-            self.draw("left", Text(app.words("cannot.no_campaign") if nothing else ""))
+            self.draw("left", Text(words("cannot.no_campaign") if nothing else ""))
         elif view.duel is not None:
             self._put_duel(view, view.duel, size)
         else:
             self._put_progress(view, size)
-        self.query_one(KeyBar).put(app.words, self._live(view))
+        self.query_one(KeyBar).put(words, view, app.session.welcome)
 
     def _put_duel(self, view: CampaignView, duel: DuelView, size: Size) -> None:
-        words, one, two = self.console.words, duel.left, duel.right
-        self.draw("left", paint.column(words, view, f"1 {words('duel.left')}", one, two.setting, *size))
-        self.draw("right", paint.column(words, view, f"2 {words('duel.right')}", two, one.setting, *size))
-        if self.is_current and self.duel_shown != (view.name, duel.number):
-            self.duel_shown = (view.name, duel.number)
-            self.duel_shown_s = self.console.session.clock()
+        words, one, two = self.console.actions.words, duel.left, duel.right
+        self.draw("left", column(words, view, f"1 {words('duel.left')}", one, two.setting, *size))
+        self.draw("right", column(words, view, f"2 {words('duel.right')}", two, one.setting, *size))
+        if self.is_current:
+            self.console.actions.question_seen(view)
 
     def _put_progress(self, view: CampaignView, size: Size) -> None:
-        words, champion, trial = self.console.words, view.champion, view.trial
+        words, champion, trial = self.console.actions.words, view.champion, view.trial
         left = Text()
         if champion is not None:
             beside = trial.setting if trial else None
-            left = paint.column(words, view, words("duel.champion"), champion, beside, *size)
+            left = column(words, view, words("duel.champion"), champion, beside, *size)
         self.draw("left", left)
         if trial is not None:
             other = champion.setting if champion else None
-            self.draw("right", paint.column(words, view, words("duel.proposed"), trial, other, *size))
+            self.draw("right", column(words, view, words("duel.proposed"), trial, other, *size))
 
     def _put_tabs(self) -> None:
-        app = self.console
-        names = list(app.session.campaigns)
+        session, campaign = self.console.session, self.console.actions.campaign
+        names = list(session.campaigns)
         tabs = self.query_one("#tabs", Horizontal)
         tabs.display = len(names) > 1
         have = {tab.campaign: tab for tab in tabs.query(Tab)}
@@ -186,49 +159,28 @@ class MainScreen(Screen[None]):
             self._tab = None
             self.call_after_refresh(self._put_tabs)
             return
-        if app.campaign in have and self._tab != app.campaign:  # of many only some have room
-            self._tab = app.campaign
-            tabs.call_after_refresh(tabs.scroll_to_widget, have[app.campaign], animate=False, force=True)
+        if campaign in have and self._tab != campaign:  # of many only some have room
+            self._tab = campaign
+            tabs.call_after_refresh(tabs.scroll_to_widget, have[campaign], animate=False, force=True)
         for name, tab in have.items():
-            view = app.session.view(name)
-            marks = "!" if show.alarms(app.session, view) and app.session.linked else ""
+            view = session.view(name)
+            marks = "!" if alarms(session, view) and session.linked else ""
             marks += "?" if view is not None and view.duel is not None else ""
-            tab.put(Text(f"{name} {marks}".rstrip(), "bold reverse" if name == app.campaign else ""))
+            tab.put(Text(f"{name} {marks}".rstrip(), "bold reverse" if name == campaign else ""))
 
     def _put_lines(self) -> None:
-        app = self.console
-        view, words, width = self.shown, app.words, self.size.width
-        self.draw("top", paint.top(words, app.session, view, app.operator, width))
-        if view is not None and view.name in app.session.campaigns:
-            self.draw("machine", paint.machine(words, view, width))
-            self.draw("waiting", paint.waiting(words, app.session, view, width))
-            self.draw("budget", Text(show.fit(show.budget(words, app.session, view), width)))
+        actions, session = self.console.actions, self.console.session
+        view, words, width = self.shown, actions.words, self.size.width
+        self.draw("top", top(words, session, view, actions.operator, width))
+        if view is not None and view.name in session.campaigns:
+            self.draw("machine", machine(words, view, width))
+            self.draw("waiting", waiting(words, session, view, width))
+            self.draw("budget", Text(fit(budget(words, session, view), width)))
         else:
-            text = app.session.lost or str(app.session.trouble or "")
-            self.draw("waiting", Text(text, "bold"))
-        text, bad = app.message()
-        self.draw("message", Text(text, paint.ALARM if bad else ""))
+            self.draw("waiting", Text(session.lost or str(session.trouble or ""), STRONG))
+        text, bad = self.console.message()
+        self.draw("message", Text(text, ALARM if bad else ""))
         lines = max(1, -(-cell_len(text) // max(1, width)))
         if lines != self._message_lines:  # a long one takes room from the parts
             self._message_lines = lines
             self.call_after_refresh(self.put)
-
-    def _live(self, view: CampaignView | None) -> frozenset[str]:
-        """The keys that do something now."""
-        live = set(_ALWAYS)
-        if view is None:
-            return frozenset(live)
-        live |= {"key.stop", "key.undo"}
-        if view.mode in ("Execute", "Held"):
-            live.add("key.hold")
-        if view.duel is not None:
-            live |= {key.text for key in ANSWERS}
-        elif view.champion is not None:
-            live.add("key.repeat")
-        if view.trial is not None and view.trial.stage == "proposed":
-            live |= {"key.approve", "key.reject"}
-        if view.trial is not None and view.trial.stage == "running":
-            live.add("key.scrap")
-            if view.dry_run:
-                live.add("key.valid")
-        return frozenset(key for key in live if key not in _NEEDS or self.console.may(_NEEDS[key]))

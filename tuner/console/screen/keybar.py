@@ -6,11 +6,24 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Click
+from textual.geometry import Size
 from textual.message import Message
+from textual.screen import Screen
 from textual.widgets import Static
 
-from tuner.console.keys import Key
-from tuner.console.words import Words
+from tuner.console.keys import Key, obstacle
+from tuner.console.language import Words
+from tuner.wire.messages import CampaignView, Welcome
+
+TALL_FROM = 36  # lines from which keys are large enough for a glove
+_WIDE_FROM, _NARROW_BELOW = 120, 80  # columns: keys of equal width; keys in several lines
+
+
+def sized(screen: Screen[None], size: Size) -> None:
+    """Mark a screen by how much room its keys have."""
+    screen.set_class(size.height >= TALL_FROM, "tall")
+    screen.set_class(size.width >= _WIDE_FROM, "wide")
+    screen.set_class(size.width < _NARROW_BELOW, "narrow")
 
 
 class KeyCell(Static):
@@ -58,7 +71,7 @@ class KeyBar(Vertical):
                 for key in row:
                     yield KeyCell(key)
 
-    def put(self, words: Words, live: frozenset[str] | None = None) -> None:
-        """Show all keys in a language; `live` names those that do something now, by their text's key."""
+    def put(self, words: Words, view: CampaignView | None, rights: Welcome | None) -> None:
+        """Show all keys in a language; those are dim that do nothing now."""
         for cell in self.query(KeyCell):
-            cell.put(words, live=live is None or cell.key.text in live)
+            cell.put(words, live=obstacle(cell.key, view, rights) is None)

@@ -1,10 +1,12 @@
-"""From a key and a campaign's view to what is asked of the daemon; pure, the same on the screen and in plain lines."""
+"""What the keys ask of the daemon: each request made of a campaign's view, or why there is none; pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from tuner.console.language import Words
+from tuner.console.states import Mode, Phase, Stage
 from tuner.names import NameProblemError, person_name
 from tuner.wire import calls
 from tuner.wire.calls import Call
@@ -12,7 +14,6 @@ from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentVie
 
 Side = Literal["left", "right"]
 NAME_LENGTH = 64  # the wire's limit for who is signed in
-ENDED = frozenset({"Idle", "Stopped", "Aborted", "Complete"})
 
 # which event shows that the daemon has done it
 EVENT_OF = {
@@ -35,7 +36,7 @@ EVENT_OF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class KeyRequest:
     """Something to ask of the daemon.
 
     Attributes:
@@ -64,6 +65,13 @@ class CannotError(Exception):
         self.key = key
         self.fields = fields
 
+    def sentence(self, words: Words) -> str:
+        """The reason in the reader's language."""
+        fields = dict(self.fields)
+        if "mode" in fields:
+            fields["mode"] = words.known(f"mode.{fields['mode']}", str(fields["mode"]))
+        return words(self.key, **fields)
+
 
 def person(typed: str) -> str:
     """A name as the daemon takes it: what a person can read of what was typed or came from a badge; may be empty.
@@ -90,24 +98,24 @@ def duel_of(view: CampaignView) -> DuelView:
     return view.duel
 
 
-def judge(view: CampaignView, side: Side, took_s: float | None) -> Deed:
+def judge(view: CampaignView, side: Side, took_s: float | None) -> KeyRequest:
     """The part on this side is better."""
     duel = duel_of(view)
     winner = duel.left if side == "left" else duel.right
     call = calls.judge(view.name, duel.number, winner.number, took_s)
-    return Deed(call, "say.judged", {"tag": winner.tag}, undoable=True)
+    return KeyRequest(call, "say.judged", {"tag": winner.tag}, undoable=True)
 
 
-def tie(view: CampaignView, took_s: float | None) -> Deed:
+def tie(view: CampaignView, took_s: float | None) -> KeyRequest:
     """Neither is."""
-    return Deed(calls.tie(view.name, duel_of(view).number, took_s), "say.tied", undoable=True)
+    return KeyRequest(calls.tie(view.name, duel_of(view).number, took_s), "say.tied", undoable=True)
 
 
 def scrap_choices(view: CampaignView) -> list[TrialView]:
     """The parts that could be called scrap now: both of the question, or the one under way."""
     if view.duel is not None:
         return [view.duel.left, view.duel.right]
-    if view.trial is not None and view.trial.stage == "running":
+    if view.trial is not None and view.trial.stage == Stage.RUNNING:
         return [view.trial]
     raise CannotError("cannot.no_part")
 
@@ -121,51 +129,55 @@ def repeat_choices(view: CampaignView) -> list[TrialView]:
     raise CannotError("cannot.no_repeat")
 
 
-def scrap(view: CampaignView, trial: TrialView, reason: str) -> Deed:
+def scrap(view: CampaignView, trial: TrialView, reason: str) -> KeyRequest:
     """The part is not valid."""
     call = calls.tell_outcome(view.name, trial.number, False, reason)
-    return Deed(call, "say.scrapped", {"tag": trial.tag}, undoable=True)
+    return KeyRequest(call, "say.scrapped", {"tag": trial.tag}, undoable=True)
 
 
-def told_valid(view: CampaignView) -> Deed:
-    """The part that was made by hand is valid."""
+def by_hand(view: CampaignView) -> TrialView:
+    """The part that is made by hand now."""
     trial = view.trial
-    if not view.dry_run or trial is None or trial.stage != "running":
+    if not view.dry_run or trial is None or trial.stage != Stage.RUNNING:
         raise CannotError("cannot.no_outcome")
+    return trial
+
+
+def told_valid(view: CampaignView) -> KeyRequest:
+    """The part that was made by hand is valid."""
+    trial = by_hand(view)
     call = calls.tell_outcome(view.name, trial.number, True)
-    return Deed(call, "say.told_valid", {"tag": trial.tag})
+    return KeyRequest(call, "say.told_valid", {"tag": trial.tag})
 
 
-def repeat(view: CampaignView, trial: TrialView) -> Deed:
+def repeat(view: CampaignView, trial: TrialView) -> KeyRequest:
     """Make the part again."""
-    return Deed(calls.repeat(view.name, trial.number), "say.repeated", {"tag": trial.tag})
+    return KeyRequest(calls.repeat(view.name, trial.number), "say.repeated", {"tag": trial.tag})
 
 
 def proposal_of(view: CampaignView) -> TrialView:
     """The setting that waits for approval."""
-    if view.trial is None or view.trial.stage != "proposed":
+    if view.trial is None or view.trial.stage != Stage.PROPOSED:
         raise CannotError("cannot.no_proposal")
     return view.trial
 
 
-def approve(view: CampaignView, trial: TrialView) -> Deed:
+def approve(view: CampaignView, trial: TrialView) -> KeyRequest:
     """Send the setting."""
-    return Deed(calls.approve(view.name, trial.number), "say.approved", {"tag": trial.tag})
+    return KeyRequest(calls.approve(view.name, trial.number), "say.approved", {"tag": trial.tag})
 
 
-def reject(view: CampaignView, trial: TrialView, reason: str) -> Deed:
+def reject(view: CampaignView, trial: TrialView, reason: str) -> KeyRequest:
     """Do not send it."""
-    return Deed(calls.reject(view.name, trial.number, reason), "say.rejected", {"tag": trial.tag})
+    return KeyRequest(calls.reject(view.name, trial.number, reason), "say.rejected", {"tag": trial.tag})
 
 
-def hold(view: CampaignView) -> Deed:
+def hold(view: CampaignView) -> KeyRequest:
     """Pause; moves nothing, so nobody is asked whether he is sure."""
-    if view.mode != "Execute":
-        raise CannotError("cannot.mode", mode=view.mode)
-    return Deed(calls.hold(view.name), "say.held")
+    return KeyRequest(calls.hold(view.name), "say.held")
 
 
-def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> Deed:
+def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> KeyRequest:
     """Take back the operator's last answer, a judgment or a "scrap", if it is not too old."""
     minutes = timedelta(minutes=view.undo_minutes)
     mine = [j for j in view.judgments if j.operator == operator and j.retracted is None]
@@ -174,53 +186,53 @@ def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime]
     if scrapped is not None and (judged_at is None or scrapped[1] > judged_at) and now - scrapped[1] <= minutes:
         trial = scrapped[0]
         call = calls.tell_outcome(view.name, trial.number, True)
-        return Deed(call, "say.unscrapped", {"tag": trial.tag})
+        return KeyRequest(call, "say.unscrapped", {"tag": trial.tag})
     if judgment is None or judged_at is None or now - judged_at > minutes:
         raise CannotError("cannot.no_undo", minutes=f"{view.undo_minutes:g}")
     return retract(view, judgment, "")
 
 
-def retract(view: CampaignView, judgment: JudgmentView, reason: str) -> Deed:
+def retract(view: CampaignView, judgment: JudgmentView, reason: str) -> KeyRequest:
     """Take a judgment back."""
-    return Deed(calls.retract(view.name, judgment.number, reason), "say.undone", {"number": judgment.number})
+    return KeyRequest(calls.retract(view.name, judgment.number, reason), "say.undone", {"number": judgment.number})
 
 
-def exclude(view: CampaignView, trial: TrialView, reason: str) -> Deed:
+def exclude(view: CampaignView, trial: TrialView, reason: str) -> KeyRequest:
     """Leave a trial out of account."""
-    return Deed(calls.exclude(view.name, trial.number, reason), "say.excluded", {"tag": trial.tag})
+    return KeyRequest(calls.exclude(view.name, trial.number, reason), "say.excluded", {"tag": trial.tag})
 
 
-def moves(view: CampaignView) -> dict[str, Deed]:
-    """What `s` offers in this mode: each deed by the text that asks for it, the usual one first."""
+def moves(view: CampaignView) -> dict[str, KeyRequest]:
+    """What `s` offers in this mode: each request by the text that asks for it, the usual one first."""
     name = view.name
-    home = Deed(calls.go_home(name), "say.homing")
-    abort = Deed(calls.abort(name), "say.aborted")
-    if view.mode in ENDED:
-        offered = {"ask.start": Deed(calls.start(name), "say.started"), "ask.home": home}
-        if view.phase == "returning_home":
+    home = KeyRequest(calls.go_home(name), "say.homing")
+    abort = KeyRequest(calls.abort(name), "say.aborted")
+    if view.mode not in (Mode.EXECUTE, Mode.HELD):
+        offered = {"ask.start": KeyRequest(calls.start(name), "say.started"), "ask.home": home}
+        if view.phase == Phase.RETURNING_HOME:
             offered["ask.abort"] = abort
         return offered
-    offered = {"ask.stop": Deed(calls.stop(name), "say.stopped"), "ask.abort": abort}
-    return offered if view.mode == "Execute" else {**offered, "ask.home": home}
+    offered = {"ask.stop": KeyRequest(calls.stop(name), "say.stopped"), "ask.abort": abort}
+    return offered if view.mode == Mode.EXECUTE else {**offered, "ask.home": home}
 
 
-def resume(view: CampaignView) -> Deed:
+def resume(view: CampaignView) -> KeyRequest:
     """Go on after a pause."""
-    return Deed(calls.resume(view.name), "say.resumed")
+    return KeyRequest(calls.resume(view.name), "say.resumed")
 
 
-def change_lot(view: CampaignView, lot: str) -> Deed:
+def change_lot(view: CampaignView, lot: str) -> KeyRequest:
     """Other material."""
     if not 1 <= len(lot) <= 64:
         raise CannotError("cannot.bad_lot")
-    return Deed(calls.change_lot(view.name, lot), "say.lot", {"lot": lot})
+    return KeyRequest(calls.change_lot(view.name, lot), "say.lot", {"lot": lot})
 
 
-def was_done(deed: Deed, actor: str, events: list[Any]) -> bool:
-    """Whether one of the events is what the deed would have made."""
-    wanted = deed.call.body.model_dump(exclude_none=True, exclude={"took_s", "reason"})
+def was_done(request: KeyRequest, actor: str, events: list[Any]) -> bool:
+    """Whether one of the events is what the request would have made."""
+    wanted = request.call.body.model_dump(exclude_none=True, exclude={"took_s", "reason"})
     return any(
-        event.type == EVENT_OF.get(deed.call.op)
+        event.type == EVENT_OF.get(request.call.op)
         and event.actor == actor
         and all(event.body.get(name) == value for name, value in wanted.items())
         for event in events

@@ -1,7 +1,6 @@
 """Small windows: choose one of a few by a key, or give a text (a reason, a name, a lot)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,16 +12,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-_LONGEST = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Something to choose: the key, the words, and what it stands for."""
-
-    key: str
-    words: str
-    value: str
+from tuner.console.actions import LONGEST, Choice
 
 
 class ChoiceLine(Static):
@@ -38,7 +28,7 @@ class ChoiceLine(Static):
     def __init__(self, choice: Choice) -> None:
         text = Text()
         text.append(f" {choice.key} ", "bold reverse")
-        text.append(f"  {choice.words}")
+        text.append(f"  {choice.words}" + (f"   {choice.about}" if choice.about else ""))
         super().__init__(text, classes="choice")
         self._value = choice.value
 
@@ -101,20 +91,16 @@ class TextDialog(ModalScreen[str | None]):
         question: What is asked.
         hint: A line under the field.
         offers: Texts that a function key or a touch gives.
-        empty: Whether nothing is an answer too.
         longest: How many characters it may have.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False, priority=True)]
 
-    def __init__(
-        self, question: str, hint: str, offers: Sequence[str] = (), *, empty: bool = False, longest: int = _LONGEST
-    ) -> None:
+    def __init__(self, question: str, hint: str, offers: Sequence[str] = (), longest: int = LONGEST) -> None:
         super().__init__()
         self._question = question
         self._hint = hint
         self._offers = tuple(offers)
-        self._empty = empty
         self._longest = longest
 
     def compose(self) -> ComposeResult:
@@ -140,7 +126,7 @@ class TextDialog(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter gives the text."""
         text = " ".join(event.value.split())
-        if text or self._empty:
+        if text:
             self.dismiss(text)
 
     def on_choice_line_chosen(self, event: ChoiceLine.Chosen) -> None:

@@ -1,5 +1,6 @@
-"""What all screens beside the main one share: a title, a body that scrolls, keys to go back and to move on."""
+"""A page on the screen: its title, its lines, and keys to go back and to move on."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -10,39 +11,34 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tuner.console.keybar import KeyBar, KeyCell
-from tuner.console.keys import Key, both
-from tuner.console.main_screen import sized
-from tuner.console.paint import ALARM
-from tuner.console.words import Words
+from tuner.console.keys import BACK, LANGUAGE, Key
+from tuner.console.language import Words
+from tuner.console.pages.champion import ChampionPage
+from tuner.console.pages.page import ALARM, Page
+from tuner.console.screen.keybar import KeyBar, KeyCell, sized
 from tuner.wire.messages import CampaignView
 
 if TYPE_CHECKING:
-    from tuner.console.app import ConsoleApp
-
-BACK = Key("Esc", "escape", "key.back", "back")
-LANGUAGE = Key("l", "l", "key.language", "language")
+    from tuner.console.screen.app import ConsoleApp
 
 
-class Page(Screen[None]):
-    """A screen about one campaign.
+def bindings(keys: Iterable[Key]) -> list[BindingType]:
+    """What Textual wants to know of keys whose actions are the screen's own."""
+    return [Binding(key.bound, key.action, show=False) for key in keys]
+
+
+class PageScreen(Screen[None]):
+    """Shows a page as lines.
 
     Args:
-        campaign: Which.
+        page: Which.
     """
 
-    keys: ClassVar[tuple[Key, ...]] = ()
-    title_key: ClassVar[str] = ""
-    help_key: ClassVar[str | None] = None
+    BINDINGS: ClassVar[list[BindingType]] = bindings((BACK, LANGUAGE))
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,backspace,q,Q", "back", show=False),
-        Binding(both("l"), "language", show=False),
-    ]
-
-    def __init__(self, campaign: str) -> None:
+    def __init__(self, page: Page) -> None:
         super().__init__(classes="page")
-        self.campaign = campaign
+        self.page = page
 
     @property
     def console(self) -> "ConsoleApp":
@@ -52,22 +48,19 @@ class Page(Screen[None]):
     @property
     def words(self) -> Words:
         """The language."""
-        return self.console.words
+        return self.console.actions.words
 
     @property
-    def view(self) -> CampaignView:
+    def view(self) -> CampaignView | None:
         """The campaign as last seen."""
-        view = self.console.session.view(self.campaign)
-        if view is None:
-            raise LookupError(self.campaign)
-        return view
+        return self.console.session.view(self.page.campaign)
 
     def compose(self) -> ComposeResult:
         """Title, body, help, keys."""
         yield Static(id="title")
         yield from self.compose_body()
         yield Static(id="help")
-        yield KeyBar((*self.keys, LANGUAGE, BACK))
+        yield KeyBar((*self.page.keys, LANGUAGE, BACK))
 
     def compose_body(self) -> ComposeResult:
         """The body."""
@@ -81,6 +74,7 @@ class Page(Screen[None]):
 
     def begin(self) -> None:
         """Fetch what the page needs."""
+        self.run_worker(self.page.load(self.console.session.client, self.put))
 
     def on_resize(self, event: Resize) -> None:
         """Large keys where there is room."""
@@ -91,24 +85,22 @@ class Page(Screen[None]):
         """Show title, help and keys, then the body."""
         if not self.query(KeyBar):  # before the first paint, and after the last
             return
-        words = self.words
-        self.query_one("#title", Static).update(f"{words(self.title_key)} · {self.campaign}")
+        words, page, view = self.words, self.page, self.view
+        self.query_one("#title", Static).update(" · ".join(filter(None, (words(page.title), page.campaign))))
         text, bad = self.console.message()
-        hint = words(self.help_key) if self.help_key else ""
+        hint = words(page.hint) if page.hint else ""
         self.query_one("#help", Static).update(Text(text or hint, ALARM if bad else ""))
-        self.query_one(KeyBar).put(words)
+        self.query_one(KeyBar).put(words, view, self.console.session.welcome)
         self.put_body()
 
     def put_body(self) -> None:
-        """Show the body."""
-
-    def text_body(self, text: Text) -> None:
-        """Replace the body's text."""
-        self.query_one("#text", Static).update(text)
+        """Show the page's lines."""
+        lines = self.page.show(self.words, self.console.session)
+        self.query_one("#text", Static).update(Text("\n").join(lines))
 
     def session_changed(self) -> None:
         """The session knows something new."""
-        if self.is_mounted and self.console.session.view(self.campaign) is not None:
+        if self.is_mounted:
             self.call_next(self.put)
 
     def on_key_cell_pressed(self, event: KeyCell.Pressed) -> None:
@@ -120,8 +112,23 @@ class Page(Screen[None]):
         self.console.say("")
         self.dismiss(None)
 
-    def action_language(self) -> None:
+    async def action_language(self) -> None:
         """The next language, here too."""
-        self.console.action_language()
+        await self.console.actions.language()
         self.console.say("")
         self.put()
+
+
+class ChampionScreen(PageScreen):
+    """The champion, whose setting can be copied."""
+
+    page: ChampionPage
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ChampionPage.keys)
+
+    def action_copy(self) -> None:
+        """Put the recommended setting on the clipboard of the terminal."""
+        text = self.page.copied(self.view) if self.view is not None else None
+        if text is not None:
+            self.app.copy_to_clipboard(text)
+            self.console.say(self.words("say.copied"))
+            self.put()
