@@ -162,6 +162,6 @@ def test_whether_a_deed_was_done_is_read_from_the_events():
     def event(actor, **body):
         return EventMessage(n=5, seq=9, campaign="press", at="", actor=actor, type="judgment_given", body=body)
 
-    request = requests.KeyRequest(judge("press", 3, 7, 1.5), "say.judged")
+    request = requests.KeyRequest(judge("press", 3, 7, 1.5))
     assert requests.was_done(request, "anna", [event("anna", duel=3, winner=7, judgment=2)])
     assert not requests.was_done(request, "anna", [event("ben", duel=3, winner=7), event("anna", duel=3, winner=8)])

@@ -108,7 +108,7 @@ async def test_one_ping_without_an_answer_is_no_lost_link(tmp_path, daemon, pati
         await acquired(daemon.answered, 3)
         assert session.linked
         assert losses == []
-        told = await session.act(KeyRequest(calls.start("sasena"), "say.start"))
+        told = await session.act(KeyRequest(calls.start("sasena")))
         assert told.kind == "done"
 
 

@@ -9,12 +9,13 @@ import pytest
 from rich.cells import cell_len
 
 import tuner.console
-from tuner.console import requests
 from tuner.console.campaign_text import news_text
 from tuner.console.keys import ANSWERS, CONTROL, SCREENS
 from tuner.console.language import LANGUAGES, Words, choose_language, load
+from tuner.console.requests import EFFECTS, KeyRequest
 from tuner.console.session import News
 from tuner.errors import TunerError
+from tuner.wire import calls
 from tuner.wire.messages import CampaignView, ParameterView
 
 SOURCE = Path(tuner.console.__file__).parent
@@ -51,7 +52,7 @@ def test_every_text_is_used_and_every_text_used_is_there():
     def used(key):
         section, _, name = key.partition(".")
         if section == "what":  # a request's second text
-            return f"say.{name}" in whole
+            return used(f"say.{name}")
         return key in whole or section in from_the_daemon or (section in composed and f'"{name}"' in source)
 
     assert [key for key in texts if not used(key)] == []
@@ -124,12 +125,10 @@ def test_a_language_that_was_asked_for_and_is_not_there_is_wrong_usage(wanted, e
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_was_not_taken_is_not_named_by_what_is_said_when_it_was(language):
-    words, have = Words(language), CampaignView.model_construct(name="press", mode="Execute", phase="asking")
-    for request in (
-        *requests.moves(have).values(),
-        requests.hold(have),
-        requests.resume(have),
-        requests.change_lot(have, "L7"),
-    ):
+    words = Words(language)
+    names = [key.removeprefix("what.") for key in load(language) if key.startswith("what.")]
+    assert {name for _, name in EFFECTS.values()} < set(names)
+    for name in names:
+        request = KeyRequest(calls.start("press"), {"tag": "P1", "number": 3, "lot": "L7"}, name)
         news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": request})
-        assert words(request.said, **request.fields) not in news_text(words, news)
+        assert request.said(words) not in news_text(words, news)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from tuner.console import requests
 from tuner.console.campaign_text import brief
@@ -14,12 +14,15 @@ from tuner.console.language import Words
 from tuner.console.pages import PAGES
 from tuner.console.pages.page import Page
 from tuner.console.requests import NAME_LENGTH, CannotError, KeyRequest
-from tuner.console.session import GUARD_S, Result, Session
+from tuner.console.session import GUARD_S, Session
 from tuner.console.states import Mode
 from tuner.errors import TunerError
-from tuner.wire.messages import CampaignView, JudgmentView, TrialView
+from tuner.wire import calls
+from tuner.wire.calls import Call
+from tuner.wire.messages import CampaignView, EventsAfter, JudgmentView, TrialView
 
 LONGEST = 500  # characters of a text that is asked for
+_LONGEST_LOT = 64
 _CHOICE_KEYS = "123456789abcdefghijklmnopqrstuvwxyz"
 _MOVE_KEYS = {"ask.stop": "s", "ask.start": "s", "ask.abort": "b", "ask.home": "k"}
 
@@ -154,8 +157,9 @@ class Actions:
         if self.operator is None:
             raise CannotError("cannot.signed_out")
 
-    async def _do(self, request: KeyRequest) -> Result:
-        """Ask the daemon and say what came of it."""
+    async def _do(self, call: Call[EventsAfter], other_text: str | None = None, **fields: object) -> bool:
+        """Ask the daemon and say what came of it; whether it was done."""
+        request = KeyRequest(call, fields, other_text)
         words, ui = self.words, self.ui
         if self.session.busy:
             raise CannotError("cannot.busy")
@@ -172,7 +176,7 @@ class Actions:
             ui.say(words("cannot.no_link"), bad=True)
         else:
             ui.say(words("cannot.unsent", text=result.text), bad=True)
-        return result
+        return result.kind == "done"
 
     def question_seen(self, view: CampaignView) -> None:
         """The operator sees the open question; the time of an answer counts from the first time."""
@@ -190,20 +194,19 @@ class Actions:
             raise CannotError("cannot.fast")
         return round(took_s, 3)
 
-    async def judge(self, side: requests.Side) -> None:
+    async def judge(self, side: Literal["left", "right"]) -> None:
         """One part is better."""
-        view = self.view
-        await self._answer(view, requests.judge(view, side, self._took_s(view)))
+        view, duel = self.view, requests.duel_of(self.view)
+        winner = duel.left if side == "left" else duel.right
+        call = calls.judge(view.name, duel.number, winner.number, self._took_s(view))
+        if await self._do(call, tag=winner.tag):
+            self._answered = (view.name, duel.number)
 
     async def tie(self) -> None:
         """Can't tell."""
-        view = self.view
-        await self._answer(view, requests.tie(view, self._took_s(view)))
-
-    async def _answer(self, view: CampaignView, request: KeyRequest) -> None:
-        result = await self._do(request)
-        if result.kind == "done":
-            self._answered = (view.name, requests.duel_of(view).number)
+        view, duel = self.view, requests.duel_of(self.view)
+        if await self._do(calls.tie(view.name, duel.number, self._took_s(view))):
+            self._answered = (view.name, duel.number)
 
     @asks
     async def scrap(self) -> None:
@@ -211,10 +214,11 @@ class Actions:
         view = self.view
         choices = requests.scrap_choices(view)
         trial = choices[0] if len(choices) == 1 else await self._which(view, choices, "ask.scrap")
-        if trial is not None:
-            result = await self._do(requests.scrap(view, trial, self.words("ask.scrap_reason")))
-            if result.kind == "done":
-                self._scrapped[view.name] = (trial, self.session.now(view.name))
+        if trial is None:
+            return
+        call = calls.tell_outcome(view.name, trial.number, False, self.words("ask.scrap_reason"))
+        if await self._do(call, tag=trial.tag):
+            self._scrapped[view.name] = (trial, self.session.now(view.name))
 
     @asks
     async def repeat(self) -> None:
@@ -222,7 +226,7 @@ class Actions:
         view = self.view
         trial = await self._which(view, requests.repeat_choices(view), "ask.repeat")
         if trial is not None:
-            await self._do(requests.repeat(view, trial))
+            await self._do(calls.repeat(view.name, trial.number), tag=trial.tag)
 
     async def _which(self, view: CampaignView, trials: list[TrialView], question: str) -> TrialView | None:
         choices = [
@@ -237,8 +241,8 @@ class Actions:
         view = await self.session.fresh(self.view)
         scrapped = self._scrapped.get(view.name)
         request = requests.undo(view, self.operator or "", scrapped, self.session.now(view.name))
-        result = await self._do(request)
-        if result.kind == "done" and request.said == "say.unscrapped":
+        done = await self._do(request.call, request.other_text, **request.fields)
+        if done and request.text == requests.UNSCRAPPED:
             self._scrapped.pop(view.name, None)
 
     async def hold(self) -> None:
@@ -246,13 +250,13 @@ class Actions:
         if self.view.mode == Mode.HELD:
             await self._resume()
         else:
-            await self._do(requests.hold(self.view))
+            await self._do(calls.hold(self.view.name))
 
     @asks
     async def _resume(self) -> None:
         view = self.view
         if await self._sure("ask.resume", "h"):
-            await self._do(requests.resume(view))
+            await self._do(calls.resume(view.name))
 
     async def _sure(self, question: str, key: str, details: str = "") -> bool:
         yes = Choice(key, self.words("ask.yes"), "yes")
@@ -277,7 +281,7 @@ class Actions:
         way = await self._way(view, trial)
         self._require(BY_SHOWN["a"])  # the machine was read meanwhile, which takes its time
         if await self._sure("ask.approve", "a", way):
-            await self._do(requests.approve(view, trial))
+            await self._do(calls.approve(view.name, trial.number), tag=trial.tag)
 
     async def _way(self, view: CampaignView, trial: TrialView) -> str:
         words = self.words
@@ -298,33 +302,36 @@ class Actions:
         trial = requests.proposal_of(view)
         reason = await self.ui.ask(self.words("ask.reject"), self.words("ask.reasons").split("|"))
         if reason:
-            await self._do(requests.reject(view, trial, reason))
+            await self._do(calls.reject(view.name, trial.number, reason), tag=trial.tag)
 
     async def valid(self) -> None:
         """The part made by hand is valid."""
-        await self._do(requests.told_valid(self.view))
+        view, trial = self.view, requests.by_hand(self.view)
+        await self._do(calls.tell_outcome(view.name, trial.number, True), requests.TOLD_VALID, tag=trial.tag)
 
     @asks
     async def lot(self) -> None:
         """Other material from now on."""
         view = self.view
         lot = await self.ui.ask(self.words("ask.lot"))
+        if lot is not None and len(lot) > _LONGEST_LOT:
+            raise CannotError("cannot.bad_lot")
         if lot is not None:
-            await self._do(requests.change_lot(view, lot))
+            await self._do(calls.change_lot(view.name, lot), lot=lot)
 
     @asks
     async def exclude(self, view: CampaignView, trial: TrialView) -> None:
         """Leave a trial out of account, with a reason."""
         reason = await self.ui.ask(self.words("ask.exclude", tag=trial.tag))
         if reason:
-            await self._do(requests.exclude(view, trial, reason))
+            await self._do(calls.exclude(view.name, trial.number, reason), tag=trial.tag)
 
     @asks
     async def retract(self, view: CampaignView, judgment: JudgmentView) -> None:
         """Take a judgment back, with a reason."""
         reason = await self.ui.ask(self.words("ask.retract", number=judgment.number))
         if reason:
-            await self._do(requests.retract(view, judgment, reason))
+            await self._do(calls.retract(view.name, judgment.number, reason), number=judgment.number)
 
     @asks
     async def sign_in(self) -> None:

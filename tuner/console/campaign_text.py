@@ -180,7 +180,7 @@ def news_text(words: Words, news: News) -> str:
     what = fields.get("what")
     if isinstance(what, KeyRequest):
         # what was wanted, and not what is said when it was done: "stopped" after "not taken" would be read as stopped
-        fields["what"] = words(what.wanted, **what.fields)
+        fields["what"] = what.named(words)
     where = f"{news.campaign}: " if news.campaign else ""
     return where + words(news.key, **fields)
 

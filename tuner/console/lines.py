@@ -91,7 +91,6 @@ class Lines:
 
     @property
     def words(self) -> Words:
-        """The language."""
         return self.actions.words
 
     @property
@@ -109,15 +108,13 @@ class Lines:
         """The answer will be a line."""
 
     def done(self, request: KeyRequest, ms: float) -> None:
-        """What was done."""
-        self.say(self.words(request.said, **request.fields))
+        self.say(request.said(self.words))
 
     def redraw(self) -> None:
         """Tell what is new as soon as a line is waited for."""
         self._changed.set()
 
     def leave(self) -> None:
-        """Say goodbye."""
         self.say(self.words("line.goodbye"))
         self._left = True
 
@@ -138,9 +135,9 @@ class Lines:
         answers = {name.lower(): choice.value for choice in others for name in (choice.key, choice.words)}
         if usual or not others:
             answers["y"] = first.value
-            self.say(question if usual and not others else f"{question} {first.words}")
-            for choice in others:
-                self.say(f"{choice.key} {choice.words}")
+            self.say(question if usual else f"{question} {first.words}")
+            for text in (first.words, *(f"{choice.key} {choice.words}" for choice in others)) if others else ():
+                self.say(text)
             keys = ", ".join(choice.key for choice in others)
             self.say(words("line.sure_or", keys=keys) if others else words("line.sure"))
         else:
@@ -153,7 +150,6 @@ class Lines:
         return answer
 
     async def show_page(self, page: type[Page], campaign: str) -> None:
-        """All its lines, when they are there."""
         made = page(campaign, brief=True)
         await made.load(self.session.client, lambda: None)
         for line in made.show(self.words, self.session):
@@ -206,7 +202,6 @@ class Lines:
         self.report()
 
     async def _one(self) -> None:
-        """Take one line."""
         line = await self._line()
         key = COMMANDS.get(line.lower())  # the same with Caps Lock
         if key is not None:

@@ -3,58 +3,71 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from tuner.console.language import Words
 from tuner.console.states import Mode, Phase, Stage
 from tuner.names import NameProblemError, person_name
 from tuner.wire import calls
 from tuner.wire.calls import Call
-from tuner.wire.messages import CampaignView, DuelView, EventsAfter, JudgmentView, TrialView
+from tuner.wire.messages import CampaignView, DuelView, EventsAfter, TrialView
 
-Side = Literal["left", "right"]
 NAME_LENGTH = 64  # the wire's limit for who is signed in
 
-# which event shows that the daemon has done it
-EVENT_OF = {
-    "judgment.give": "judgment_given",
-    "judgment.tie": "judgment_given",
-    "judgment.retract": "judgment_retracted",
-    "trial.outcome": "outcome_told",
-    "trial.exclude": "trial_excluded",
-    "trial.repeat": "repeat_wanted",
-    "proposal.approve": "proposal_approved",
-    "proposal.reject": "proposal_rejected",
-    "campaign.start": "campaign_started",
-    "campaign.hold": "campaign_held",
-    "campaign.resume": "campaign_resumed",
-    "campaign.stop": "campaign_stopped",
-    "campaign.abort": "campaign_aborted",
-    "campaign.home": "home_wanted",
-    "lot.change": "lot_changed",
+# for each operation the event that shows that the daemon has done it, and the name of its texts: `say.NAME` tells that
+# it was done, `what.NAME` only names it
+EFFECTS = {
+    "judgment.give": ("judgment_given", "judged"),
+    "judgment.tie": ("judgment_given", "tied"),
+    "judgment.retract": ("judgment_retracted", "undone"),
+    "trial.outcome": ("outcome_told", "scrapped"),
+    "trial.exclude": ("trial_excluded", "excluded"),
+    "trial.repeat": ("repeat_wanted", "repeated"),
+    "proposal.approve": ("proposal_approved", "approved"),
+    "proposal.reject": ("proposal_rejected", "rejected"),
+    "campaign.start": ("campaign_started", "started"),
+    "campaign.hold": ("campaign_held", "held"),
+    "campaign.resume": ("campaign_resumed", "resumed"),
+    "campaign.stop": ("campaign_stopped", "stopped"),
+    "campaign.abort": ("campaign_aborted", "aborted"),
+    "campaign.home": ("home_wanted", "homing"),
+    "lot.change": ("lot_changed", "lot"),
 }
+UNSCRAPPED, TOLD_VALID = "unscrapped", "told_valid"  # an outcome has other texts where the part is valid
+_UNDOABLE = frozenset({"judged", "tied", "scrapped"})
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRequest:
-    """Something to ask of the daemon.
+    """Something that a key asks of the daemon.
 
     Attributes:
         call: The request.
-        said: The text that tells that it was done, and its fields.
-        fields: For the text.
-        undoable: Whether `u` takes it back.
+        fields: For its texts.
+        other_text: Their name where it is not the operation's.
     """
 
     call: Call[EventsAfter]
-    said: str
     fields: Mapping[str, object] = field(default_factory=dict)
-    undoable: bool = False
+    other_text: str | None = None
 
     @property
-    def wanted(self) -> str:
-        """The text that names it without saying that it was done."""
-        return self.said.replace("say.", "what.")
+    def text(self) -> str:
+        """The name of its texts."""
+        return self.other_text or EFFECTS[self.call.op][1]
+
+    @property
+    def undoable(self) -> bool:
+        """Whether `u` takes it back."""
+        return self.text in _UNDOABLE
+
+    def said(self, words: Words) -> str:
+        """What is said when it was done."""
+        return words(f"say.{self.text}", **self.fields)
+
+    def named(self, words: Words) -> str:
+        """What it is, without saying that it was done."""
+        return words(f"what.{self.text}", **self.fields)
 
 
 class CannotError(Exception):
@@ -98,19 +111,6 @@ def duel_of(view: CampaignView) -> DuelView:
     return view.duel
 
 
-def judge(view: CampaignView, side: Side, took_s: float | None) -> KeyRequest:
-    """The part on this side is better."""
-    duel = duel_of(view)
-    winner = duel.left if side == "left" else duel.right
-    call = calls.judge(view.name, duel.number, winner.number, took_s)
-    return KeyRequest(call, "say.judged", {"tag": winner.tag}, undoable=True)
-
-
-def tie(view: CampaignView, took_s: float | None) -> KeyRequest:
-    """Neither is."""
-    return KeyRequest(calls.tie(view.name, duel_of(view).number, took_s), "say.tied", undoable=True)
-
-
 def scrap_choices(view: CampaignView) -> list[TrialView]:
     """The parts that could be called scrap now: both of the question, or the one under way."""
     if view.duel is not None:
@@ -129,12 +129,6 @@ def repeat_choices(view: CampaignView) -> list[TrialView]:
     raise CannotError("cannot.no_repeat")
 
 
-def scrap(view: CampaignView, trial: TrialView, reason: str) -> KeyRequest:
-    """The part is not valid."""
-    call = calls.tell_outcome(view.name, trial.number, False, reason)
-    return KeyRequest(call, "say.scrapped", {"tag": trial.tag}, undoable=True)
-
-
 def by_hand(view: CampaignView) -> TrialView:
     """The part that is made by hand now."""
     trial = view.trial
@@ -143,38 +137,11 @@ def by_hand(view: CampaignView) -> TrialView:
     return trial
 
 
-def told_valid(view: CampaignView) -> KeyRequest:
-    """The part that was made by hand is valid."""
-    trial = by_hand(view)
-    call = calls.tell_outcome(view.name, trial.number, True)
-    return KeyRequest(call, "say.told_valid", {"tag": trial.tag})
-
-
-def repeat(view: CampaignView, trial: TrialView) -> KeyRequest:
-    """Make the part again."""
-    return KeyRequest(calls.repeat(view.name, trial.number), "say.repeated", {"tag": trial.tag})
-
-
 def proposal_of(view: CampaignView) -> TrialView:
     """The setting that waits for approval."""
     if view.trial is None or view.trial.stage != Stage.PROPOSED:
         raise CannotError("cannot.no_proposal")
     return view.trial
-
-
-def approve(view: CampaignView, trial: TrialView) -> KeyRequest:
-    """Send the setting."""
-    return KeyRequest(calls.approve(view.name, trial.number), "say.approved", {"tag": trial.tag})
-
-
-def reject(view: CampaignView, trial: TrialView, reason: str) -> KeyRequest:
-    """Do not send it."""
-    return KeyRequest(calls.reject(view.name, trial.number, reason), "say.rejected", {"tag": trial.tag})
-
-
-def hold(view: CampaignView) -> KeyRequest:
-    """Pause; moves nothing, so nobody is asked whether he is sure."""
-    return KeyRequest(calls.hold(view.name), "say.held")
 
 
 def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> KeyRequest:
@@ -185,54 +152,29 @@ def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime]
     judged_at = None if judgment is None else datetime.fromisoformat(judgment.at)
     if scrapped is not None and (judged_at is None or scrapped[1] > judged_at) and now - scrapped[1] <= minutes:
         trial = scrapped[0]
-        call = calls.tell_outcome(view.name, trial.number, True)
-        return KeyRequest(call, "say.unscrapped", {"tag": trial.tag})
+        return KeyRequest(calls.tell_outcome(view.name, trial.number, True), {"tag": trial.tag}, UNSCRAPPED)
     if judgment is None or judged_at is None or now - judged_at > minutes:
         raise CannotError("cannot.no_undo", minutes=f"{view.undo_minutes:g}")
-    return retract(view, judgment, "")
+    return KeyRequest(calls.retract(view.name, judgment.number, ""), {"number": judgment.number})
 
 
-def retract(view: CampaignView, judgment: JudgmentView, reason: str) -> KeyRequest:
-    """Take a judgment back."""
-    return KeyRequest(calls.retract(view.name, judgment.number, reason), "say.undone", {"number": judgment.number})
-
-
-def exclude(view: CampaignView, trial: TrialView, reason: str) -> KeyRequest:
-    """Leave a trial out of account."""
-    return KeyRequest(calls.exclude(view.name, trial.number, reason), "say.excluded", {"tag": trial.tag})
-
-
-def moves(view: CampaignView) -> dict[str, KeyRequest]:
+def moves(view: CampaignView) -> dict[str, Call[EventsAfter]]:
     """What `s` offers in this mode: each request by the text that asks for it, the usual one first."""
     name = view.name
-    home = KeyRequest(calls.go_home(name), "say.homing")
-    abort = KeyRequest(calls.abort(name), "say.aborted")
-    if view.mode not in (Mode.EXECUTE, Mode.HELD):
-        offered = {"ask.start": KeyRequest(calls.start(name), "say.started"), "ask.home": home}
-        if view.phase == Phase.RETURNING_HOME:
-            offered["ask.abort"] = abort
-        return offered
-    offered = {"ask.stop": KeyRequest(calls.stop(name), "say.stopped"), "ask.abort": abort}
-    return offered if view.mode == Mode.EXECUTE else {**offered, "ask.home": home}
-
-
-def resume(view: CampaignView) -> KeyRequest:
-    """Go on after a pause."""
-    return KeyRequest(calls.resume(view.name), "say.resumed")
-
-
-def change_lot(view: CampaignView, lot: str) -> KeyRequest:
-    """Other material."""
-    if not 1 <= len(lot) <= 64:
-        raise CannotError("cannot.bad_lot")
-    return KeyRequest(calls.change_lot(view.name, lot), "say.lot", {"lot": lot})
+    stop, abort, home = calls.stop(name), calls.abort(name), calls.go_home(name)
+    if view.mode == Mode.EXECUTE:
+        return {"ask.stop": stop, "ask.abort": abort}
+    if view.mode == Mode.HELD:
+        return {"ask.stop": stop, "ask.abort": abort, "ask.home": home}
+    offered = {"ask.start": calls.start(name), "ask.home": home}
+    return {**offered, "ask.abort": abort} if view.phase == Phase.RETURNING_HOME else offered
 
 
 def was_done(request: KeyRequest, actor: str, events: list[Any]) -> bool:
     """Whether one of the events is what the request would have made."""
     wanted = request.call.body.model_dump(exclude_none=True, exclude={"took_s", "reason"})
     return any(
-        event.type == EVENT_OF.get(request.call.op)
+        event.type == EFFECTS[request.call.op][0]
         and event.actor == actor
         and all(event.body.get(name) == value for name, value in wanted.items())
         for event in events

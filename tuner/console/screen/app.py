@@ -77,7 +77,6 @@ class ConsoleApp(App[None]):
         self.run_worker(self.session.run(), name="session", exit_on_error=True)
 
     async def on_unmount(self) -> None:
-        """Give the sockets back."""
         await self.session.client.close()
 
     def press(self, key: Key) -> None:
@@ -85,7 +84,6 @@ class ConsoleApp(App[None]):
         self.run_worker(self.actions.press(key))
 
     def action_press(self, shown: str) -> None:
-        """A key of the main screen."""
         self.press(BY_SHOWN[shown])
 
     @property
@@ -94,21 +92,17 @@ class ConsoleApp(App[None]):
         return self.main.shown
 
     async def ask(self, question: str, offers: Sequence[str] = (), longest: int = LONGEST) -> str | None:
-        """A dialog with a field."""
         return await self.push_screen_wait(TextDialog(question, self.actions.words("ask.reason_hint"), offers, longest))
 
     async def choose(
         self, question: str, choices: Sequence[Choice], details: str = "", *, usual: bool = False
     ) -> str | None:
-        """A dialog in which one key chooses."""
         return await self.push_screen_wait(ChooseDialog(question, choices, self.actions.words("key.cancel"), details))
 
     async def show_page(self, page: type[Page], campaign: str) -> None:
-        """A screen of its own."""
         await self.push_screen(_SCREENS.get(page, PageScreen)(page(campaign)))
 
     def leave(self) -> None:
-        """End the app."""
         self.exit()
 
     def redraw(self) -> None:
@@ -148,14 +142,13 @@ class ConsoleApp(App[None]):
         self.main.call_next(self.main.tick)
 
     def sending(self) -> None:
-        """Until the answer comes."""
         self.say(self.actions.words("say.sending"))
 
     def done(self, request: KeyRequest, ms: float) -> None:
         """What was done, how long that took, and how long it can be taken back."""
         words = self.actions.words
         self.told_ms.append(ms)
-        self.say(f"{words(request.said, **request.fields)} · {words('say.took', ms=words.number(ms))}")
+        self.say(f"{request.said(words)} · {words('say.took', ms=words.number(ms))}")
         self._undoable_at_s = self._clock() if request.undoable else None
 
     def message(self) -> tuple[str, bool]:

@@ -1,138 +1,89 @@
 """Small windows: choose one of a few by a key, or give a text (a reason, a name, a lot)."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.events import Click, Key
-from textual.message import Message
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from tuner.console.actions import LONGEST, Choice
+from tuner.console.screen.keybar import Touchable
 
 
-class ChoiceLine(Static):
-    """A choice that can be touched."""
-
-    class Chosen(Message):
-        """It was touched."""
-
-        def __init__(self, value: str) -> None:
-            super().__init__()
-            self.value = value
-
-    def __init__(self, choice: Choice) -> None:
-        text = Text()
-        text.append(f" {choice.key} ", "bold reverse")
-        text.append(f"  {choice.words}" + (f"   {choice.about}" if choice.about else ""))
-        super().__init__(text, classes="choice")
-        self._value = choice.value
-
-    def on_click(self, event: Click) -> None:
-        """Touching is pressing."""
-        event.stop()
-        self.post_message(self.Chosen(self._value))
-
-
-class ChooseDialog(ModalScreen[str | None]):
-    """Asks for one of a few things; any other key leaves without one.
+class Dialog(ModalScreen[str | None]):
+    """A question with a few answers that can be touched, and a way out.
 
     Args:
         question: What is asked.
-        choices: What there is.
+        choices: What there is to choose.
         leave: The words beside Escape.
-        details: Lines under the question.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
-
-    def __init__(self, question: str, choices: Sequence[Choice], leave: str, details: str = "") -> None:
-        super().__init__()
-        self._question = question
-        self._choices = {choice.key: choice for choice in choices}
-        self._leave = leave
-        self._details = details
-
-    def compose(self) -> ComposeResult:
-        """The question, the choices, and the way out."""
-        with Vertical(classes="dialog"):
-            yield Static(Text(self._question, "bold"), classes="question")
-            if self._details:
-                with VerticalScroll(classes="details", can_focus=False):
-                    yield Static(Text(self._details))
-            for choice in self._choices.values():
-                yield ChoiceLine(choice)
-            yield ChoiceLine(Choice("Esc", self._leave, ""))
-
-    def on_key(self, event: Key) -> None:
-        """Take a choice's key; keys that mean nothing here do nothing."""
-        pressed = (event.character or event.key).lower()  # the same with Caps Lock
-        if pressed in self._choices:
-            event.stop()
-            self.dismiss(self._choices[pressed].value)
-
-    def on_choice_line_chosen(self, event: ChoiceLine.Chosen) -> None:
-        """Take a touched choice."""
-        self.dismiss(event.value or None)
-
-    def action_leave(self) -> None:
-        """Choose nothing."""
-        self.dismiss(None)
-
-
-class TextDialog(ModalScreen[str | None]):
-    """Asks for a text.
-
-    Args:
-        question: What is asked.
-        hint: A line under the field.
-        offers: Texts that a function key or a touch gives.
-        longest: How many characters it may have.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False, priority=True)]
 
-    def __init__(self, question: str, hint: str, offers: Sequence[str] = (), longest: int = LONGEST) -> None:
+    def __init__(self, question: str, choices: Sequence[Choice], leave: str) -> None:
         super().__init__()
         self._question = question
-        self._hint = hint
-        self._offers = tuple(offers)
-        self._longest = longest
+        self._choices = {choice.key.lower(): choice for choice in choices}
+        self._leave = Choice("Esc", leave, "")
 
     def compose(self) -> ComposeResult:
-        """The question, a field, and what is offered."""
         with Vertical(classes="dialog"):
             yield Static(Text(self._question, "bold"), classes="question")
-            yield Input(max_length=self._longest)
-            for number, offer in enumerate(self._offers, 1):
-                yield ChoiceLine(Choice(f"F{number}", offer, offer))
-            yield ChoiceLine(Choice("Esc", self._hint, ""))
+            yield from self.compose_body()
+            for choice in (*self._choices.values(), self._leave):
+                about = f"   {choice.about}" if choice.about else ""
+                text = Text.assemble((f" {choice.key} ", "bold reverse"), f"  {choice.words}{about}")
+                yield Touchable(partial(self.dismiss, choice.value or None), text, classes="choice")
+
+    def compose_body(self) -> ComposeResult:
+        yield from ()
+
+    def on_key(self, event: Key) -> None:
+        """Take a choice's key, also with Caps Lock; keys that mean nothing here do nothing."""
+        choice = self._choices.get((event.character or event.key).lower())
+        if choice is not None:
+            event.stop()
+            self.dismiss(choice.value)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class ChooseDialog(Dialog):
+    """Asks for one of a few things; `details` are lines under the question."""
+
+    def __init__(self, question: str, choices: Sequence[Choice], leave: str, details: str = "") -> None:
+        super().__init__(question, choices, leave)
+        self._details = details
+
+    def compose_body(self) -> ComposeResult:
+        if self._details:
+            with VerticalScroll(classes="details", can_focus=False):
+                yield Static(Text(self._details))
+
+
+class TextDialog(Dialog):
+    """Asks for a text of at most `longest` characters; a function key or a touch gives one of the offers."""
+
+    def __init__(self, question: str, leave: str, offers: Sequence[str] = (), longest: int = LONGEST) -> None:
+        super().__init__(question, [Choice(f"F{number}", text, text) for number, text in enumerate(offers, 1)], leave)
+        self._longest = longest
+
+    def compose_body(self) -> ComposeResult:
+        yield Input(max_length=self._longest)
 
     def on_mount(self) -> None:
         """Ready to type, also for a badge reader."""
         self.query_one(Input).focus()
 
-    def on_key(self, event: Key) -> None:
-        """Function keys give the offers."""
-        name = event.key
-        if name.startswith("f") and name[1:].isdigit() and 1 <= int(name[1:]) <= len(self._offers):
-            event.stop()
-            self.dismiss(self._offers[int(name[1:]) - 1])
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter gives the text."""
         text = " ".join(event.value.split())
         if text:
             self.dismiss(text)
-
-    def on_choice_line_chosen(self, event: ChoiceLine.Chosen) -> None:
-        """A touched offer, or the way out."""
-        self.dismiss(event.value or None)
-
-    def action_leave(self) -> None:
-        """Give none."""
-        self.dismiss(None)

@@ -25,12 +25,10 @@ class HistoryScreen(PageScreen):
     _seen_n = 0  # the last event of what is shown
 
     def compose_body(self) -> ComposeResult:
-        """The table, and all about the trial under the cursor."""
         yield DataTable(id="table", cursor_type="row", zebra_stripes=False)
         yield Static(id="detail")
 
     def begin(self) -> None:
-        """Fetch the newest trials."""
         self.query_one(DataTable).focus()
         self.fetch()
 
@@ -50,7 +48,6 @@ class HistoryScreen(PageScreen):
         self.put()
 
     def put_body(self) -> None:
-        """Fill the table, keeping the cursor."""
         table: DataTable[Text] = self.query_one("#table", DataTable)
         words, page, view, row = self.words, self.page, self.view, table.cursor_row
         table.clear(columns=True)
@@ -63,7 +60,6 @@ class HistoryScreen(PageScreen):
         self.on_data_table_row_highlighted()
 
     def on_data_table_row_highlighted(self) -> None:
-        """Another trial is under the cursor."""
         trial, view = self.chosen, self.view
         text = self.words("history.empty")
         if trial is not None and view is not None:
@@ -72,13 +68,11 @@ class HistoryScreen(PageScreen):
 
     @property
     def chosen(self) -> TrialView | None:
-        """The trial under the cursor."""
         row = self.query_one(DataTable).cursor_row
         return self.page.trials[row] if 0 <= row < len(self.page.trials) else None
 
     @work
     async def action_exclude(self) -> None:
-        """Leave the trial out of account."""
         if self.chosen is None:
             self.console.say(self.words("cannot.nothing"), bad=True)
         else:
@@ -87,7 +81,6 @@ class HistoryScreen(PageScreen):
 
     @work
     async def action_retract(self) -> None:
-        """Take the trial's newest judgment back."""
         have = about(self.chosen, self.page.judgments) if self.chosen is not None else []
         judgment = next((one for one in have if one.retracted is None), None)
         if judgment is None:
@@ -97,6 +90,5 @@ class HistoryScreen(PageScreen):
         self.put()
 
     def action_more(self) -> None:
-        """Older trials."""
         if self.page.more and self.page.trials:
             self.fetch(self.page.trials[-1].number)

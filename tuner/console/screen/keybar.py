@@ -1,13 +1,13 @@
-"""The fixed keys at the bottom: always in the same place, and each can be clicked or touched."""
+"""The fixed keys at the bottom, always in the same place; and lines of which each can be clicked or touched."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Click
 from textual.geometry import Size
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -26,50 +26,57 @@ def sized(screen: Screen[None], size: Size) -> None:
     screen.set_class(size.width < _NARROW_BELOW, "narrow")
 
 
-class KeyCell(Static):
-    """One key that can be touched."""
+class Line(Static):
+    """A text that is sent only if it is another one: what is not sent again costs nothing on a slow line."""
 
-    class Pressed(Message):
-        """The cell was touched."""
+    _last: tuple[Text, str | Style] | None = None  # texts are equal also where only their own style differs
 
-        def __init__(self, key: Key) -> None:
-            super().__init__()
-            self.key = key
+    def draw(self, text: Text) -> None:
+        if self._last != (text, text.style):
+            self._last = (text, text.style)
+            self.update(text)
 
-    def __init__(self, key: Key) -> None:
-        super().__init__(classes="key")
-        self.key = key
-        self._drawn: tuple[str, bool] | None = None
+
+class Touchable(Line):
+    """A line that does something when it is touched."""
+
+    def __init__(self, touched: Callable[[], object], text: Text | None = None, *, classes: str) -> None:
+        super().__init__(text or "", classes=classes)
+        self._touched = touched
 
     def on_click(self, event: Click) -> None:
-        """Touching is pressing."""
         event.stop()
-        self.post_message(self.Pressed(self.key))
+        self._touched()
+
+
+class KeyCell(Touchable):
+    """A key: touching is pressing."""
+
+    def __init__(self, key: Key, press: Callable[[Key], object]) -> None:
+        super().__init__(lambda: press(key), classes="key")
+        self.key = key
 
     def put(self, words: Words, *, live: bool) -> None:
         """Show the key; what does nothing now is dim but stays where it is."""
-        if self._drawn == (words.language, live):
-            return
-        self._drawn = (words.language, live)
         text = Text(no_wrap=True)
         text.append(f" {self.key.shown} ", "bold reverse" if live else "dim reverse")
         text.append(words(self.key.text), "" if live else "dim")
-        self.update(text)
+        self.draw(text)
 
 
 class KeyBar(Vertical):
-    """Rows of keys."""
+    """Rows of keys, and what a touched one does."""
 
-    def __init__(self, *rows: Sequence[Key]) -> None:
+    def __init__(self, press: Callable[[Key], object], *rows: Sequence[Key]) -> None:
         super().__init__()
+        self._press = press
         self._rows = rows
 
     def compose(self) -> ComposeResult:
-        """A line for each row."""
         for row in self._rows:
             with Horizontal(classes="keys"):
                 for key in row:
-                    yield KeyCell(key)
+                    yield KeyCell(key, self._press)
 
     def put(self, words: Words, view: CampaignView | None, rights: Welcome | None) -> None:
         """Show all keys in a language; those are dim that do nothing now."""

@@ -1,50 +1,36 @@
 """The main screen: machine and link at the top, the duel in the middle, the fixed keys at the bottom."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
-from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.events import Click, Resize
+from textual.events import Resize
 from textual.geometry import Size
 from textual.screen import Screen
-from textual.widgets import Static
 
 from tuner.console.campaign_text import alarms, budget, fit
 from tuner.console.keys import ANSWERS, CONTROL, MAIN, SCREENS
 from tuner.console.pages.page import ALARM, STRONG
 from tuner.console.screen.drawing import column, machine, top, waiting
-from tuner.console.screen.keybar import KeyBar, KeyCell, sized
+from tuner.console.screen.keybar import KeyBar, Line, Touchable, sized
 from tuner.wire.messages import CampaignView, DuelView
 
 if TYPE_CHECKING:
     from tuner.console.screen.app import ConsoleApp
 
-Drawn = tuple[Text, str | Style]  # texts are equal also where only their own style differs
 _SHORT_BELOW = 16  # lines below which only the question, the message and the answers' keys have room
 
 
-class Tab(Static):
+class Tab(Touchable):
     """A campaign's name that can be touched."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(classes="tab")
+    def __init__(self, name: str, show: Callable[[str], object]) -> None:
+        super().__init__(lambda: show(name), classes="tab")
         self.campaign = name
-        self._drawn: Drawn | None = None
-
-    def put(self, text: Text) -> None:
-        """Show the name and its marks."""
-        if self._drawn != (text, text.style):
-            self._drawn = (text, text.style)
-            self.update(text)
-
-    def on_click(self, event: Click) -> None:
-        """Show this campaign."""
-        event.stop()
-        cast("ConsoleApp", self.app).actions.show_campaign(self.campaign)
 
 
 class MainScreen(Screen[None]):
@@ -57,27 +43,24 @@ class MainScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.shown: CampaignView | None = None  # the view that the operator sees: answers are about this one
-        self._drawn: dict[str, Drawn] = {}
         self._tab: str | None = None  # the tab that was moved to where it is seen
         self._message_lines = 1
 
     @property
     def console(self) -> "ConsoleApp":
-        """The app."""
         return cast("ConsoleApp", self.app)
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
         yield Horizontal(id="tabs")
-        yield Static(id="top")
-        yield Static(id="machine")
-        yield Static(id="waiting")
+        yield Line(id="top")
+        yield Line(id="machine")
+        yield Line(id="waiting")
         with Horizontal(id="duel"):
-            yield Static(id="left")
-            yield Static(id="right")
-        yield Static(id="budget")
-        yield Static(id="message")
-        yield KeyBar(ANSWERS, CONTROL, SCREENS)
+            yield Line(id="left")
+            yield Line(id="right")
+        yield Line(id="budget")
+        yield Line(id="message")
+        yield KeyBar(self.console.press, ANSWERS, CONTROL, SCREENS)
 
     def on_mount(self) -> None:
         """Show what is known; the clock alone changes the waiting line."""
@@ -85,7 +68,6 @@ class MainScreen(Screen[None]):
         self.put()
 
     def on_resize(self, event: Resize) -> None:
-        """Large keys where there is room."""
         sized(self, event.size)
         self.set_class(event.size.height < _SHORT_BELOW, "short")
         self.call_after_refresh(self.put)
@@ -94,15 +76,8 @@ class MainScreen(Screen[None]):
         """What happened while another screen was on top."""
         self.put()
 
-    def on_key_cell_pressed(self, event: KeyCell.Pressed) -> None:
-        """A touched key does what the key does."""
-        self.console.press(event.key)
-
     def draw(self, place: str, text: Text) -> None:
-        """Show a text if it is another one: what is not sent again costs nothing on a slow line."""
-        if self._drawn.get(place) != (text, text.style):
-            self._drawn[place] = (text, text.style)
-            self.query_one(f"#{place}", Static).update(text)
+        self.query_one(f"#{place}", Line).draw(text)
 
     def tick(self) -> None:
         """Time has passed."""
@@ -110,7 +85,6 @@ class MainScreen(Screen[None]):
             self._put_lines()
 
     def put(self) -> None:
-        """Show the campaign as it is now."""
         if not self.query(KeyBar):  # before the first paint, and after the last
             return
         app = self.console
@@ -155,7 +129,7 @@ class MainScreen(Screen[None]):
         have = {tab.campaign: tab for tab in tabs.query(Tab)}
         if list(have) != names:
             tabs.remove_children()
-            tabs.mount_all([Tab(name) for name in names])
+            tabs.mount_all([Tab(name, self.console.actions.show_campaign) for name in names])
             self._tab = None
             self.call_after_refresh(self._put_tabs)
             return
@@ -166,7 +140,7 @@ class MainScreen(Screen[None]):
             view = session.view(name)
             marks = "!" if alarms(session, view) and session.linked else ""
             marks += "?" if view is not None and view.duel is not None else ""
-            tab.put(Text(f"{name} {marks}".rstrip(), "bold reverse" if name == campaign else ""))
+            tab.draw(Text(f"{name} {marks}".rstrip(), "bold reverse" if name == campaign else ""))
 
     def _put_lines(self) -> None:
         actions, session = self.console.actions, self.console.session

@@ -15,7 +15,7 @@ from tuner.console.keys import BACK, LANGUAGE, Key
 from tuner.console.language import Words
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.page import ALARM, Page
-from tuner.console.screen.keybar import KeyBar, KeyCell, sized
+from tuner.console.screen.keybar import KeyBar, sized
 from tuner.wire.messages import CampaignView
 
 if TYPE_CHECKING:
@@ -42,47 +42,38 @@ class PageScreen(Screen[None]):
 
     @property
     def console(self) -> "ConsoleApp":
-        """The app."""
         return cast("ConsoleApp", self.app)
 
     @property
     def words(self) -> Words:
-        """The language."""
         return self.console.actions.words
 
     @property
     def view(self) -> CampaignView | None:
-        """The campaign as last seen."""
         return self.console.session.view(self.page.campaign)
 
     def compose(self) -> ComposeResult:
-        """Title, body, help, keys."""
         yield Static(id="title")
         yield from self.compose_body()
         yield Static(id="help")
-        yield KeyBar((*self.page.keys, LANGUAGE, BACK))
+        yield KeyBar(lambda key: self.run_worker(self.run_action(key.action)), (*self.page.keys, LANGUAGE, BACK))
 
     def compose_body(self) -> ComposeResult:
-        """The body."""
         with VerticalScroll(id="body"):
             yield Static(id="text")
 
     def on_mount(self) -> None:
-        """Show what is known and fetch the rest."""
         self.put()
         self.begin()
 
     def begin(self) -> None:
-        """Fetch what the page needs."""
         self.run_worker(self.page.load(self.console.session.client, self.put))
 
     def on_resize(self, event: Resize) -> None:
-        """Large keys where there is room."""
         sized(self, event.size)
         self.call_after_refresh(self.put)
 
     def put(self) -> None:
-        """Show title, help and keys, then the body."""
         if not self.query(KeyBar):  # before the first paint, and after the last
             return
         words, page, view = self.words, self.page, self.view
@@ -94,26 +85,18 @@ class PageScreen(Screen[None]):
         self.put_body()
 
     def put_body(self) -> None:
-        """Show the page's lines."""
         lines = self.page.show(self.words, self.console.session)
         self.query_one("#text", Static).update(Text("\n").join(lines))
 
     def session_changed(self) -> None:
-        """The session knows something new."""
         if self.is_mounted:
             self.call_next(self.put)
 
-    def on_key_cell_pressed(self, event: KeyCell.Pressed) -> None:
-        """A touched key does what the key does."""
-        self.run_worker(self.run_action(event.key.action))
-
     def action_back(self) -> None:
-        """To the main screen."""
         self.console.say("")
         self.dismiss(None)
 
     async def action_language(self) -> None:
-        """The next language, here too."""
         await self.console.actions.language()
         self.console.say("")
         self.put()

@@ -24,17 +24,14 @@ class ParametersScreen(PageScreen):
     _chosen = 0
 
     def compose_body(self) -> ComposeResult:
-        """The plot fills the screen."""
         yield Static(id="plot")
 
     def action_turn(self, step: int) -> None:
-        """Another parameter."""
         if self.page.slices is not None and self.page.slices.slices:
             self._chosen = (self._chosen + step) % len(self.page.slices.slices)
             self.put()
 
     def put_body(self) -> None:
-        """The plot, or why there is none."""
         words, have, view = self.words, self.page.slices, self.view
         widget = self.query_one("#plot", Static)
         if have is None or have.champion is None or not have.slices or view is None:
