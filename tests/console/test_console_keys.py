@@ -125,6 +125,32 @@ async def test_a_sends_the_setting_only_after_its_way_was_shown(running, size):
     assert trial.stage != "proposed"
 
 
+async def test_a_while_held_is_dim_and_says_why(running, size):
+    async with console(running, "oven", size) as hands:
+        await model_proposal(hands)
+        await hands.press("h")
+        await hands.until(lambda: hands.view.mode == "Held")
+        cell = next(cell for cell in hands.app.screen.query("KeyCell") if cell.key.shown == "a")
+        assert "dim" in str(cell.content.spans)
+        await hands.press("a")
+        await hands.said("Not possible now: the campaign is Held.")
+        assert len(hands.app.screen_stack) == 2
+        await hands.press("h")
+        await hands.dialog("Go on tuning?")
+        await hands.press("h")
+        await hands.until(lambda: hands.view.mode == "Execute")
+
+
+async def test_f1_lists_every_key_and_why_it_does_nothing_now(running, size):
+    async with console(running, "press", size) as hands:
+        await hands.question()
+        await hands.press("f1")
+        await hands.until(lambda: "the left part is better" in hands.text(), "the help")
+        assert "(No setting waits for approval.)" in " ".join(hands.text().replace("▃", " ").split())
+        await hands.press("escape")
+        await hands.until(lambda: hands.app.screen is hands.app.main)
+
+
 async def test_n_rejects_a_setting_with_a_reason(running, size):
     async with console(running, "oven", size) as hands:
         trial = await model_proposal(hands)

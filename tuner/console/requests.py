@@ -105,14 +105,14 @@ def readable(typed: str) -> str:
 
 
 def duel_of(view: CampaignView) -> DuelView:
-    """The open question."""
+    """An open question."""
     if view.duel is None:
         raise CannotError("cannot.no_duel")
     return view.duel
 
 
 def scrap_choices(view: CampaignView) -> list[TrialView]:
-    """The parts that could be called scrap now: both of the question, or the one under way."""
+    """Parts that could be called scrap: both of the question, or the one under way."""
     if view.duel is not None:
         return [view.duel.left, view.duel.right]
     if view.trial is not None and view.trial.stage == Stage.RUNNING:
@@ -121,7 +121,7 @@ def scrap_choices(view: CampaignView) -> list[TrialView]:
 
 
 def repeat_choices(view: CampaignView) -> list[TrialView]:
-    """The parts that could be made again now."""
+    """Parts that could be made again: both of the question, or the champion."""
     if view.duel is not None:
         return [view.duel.left, view.duel.right]
     if view.champion is not None:
@@ -130,7 +130,7 @@ def repeat_choices(view: CampaignView) -> list[TrialView]:
 
 
 def by_hand(view: CampaignView) -> TrialView:
-    """The part that is made by hand now."""
+    """A part that is made by hand now."""
     trial = view.trial
     if not view.dry_run or trial is None or trial.stage != Stage.RUNNING:
         raise CannotError("cannot.no_outcome")
@@ -138,7 +138,7 @@ def by_hand(view: CampaignView) -> TrialView:
 
 
 def proposal_of(view: CampaignView) -> TrialView:
-    """The setting that waits for approval."""
+    """A setting that waits for approval."""
     if view.trial is None or view.trial.stage != Stage.PROPOSED:
         raise CannotError("cannot.no_proposal")
     return view.trial
