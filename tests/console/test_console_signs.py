@@ -108,8 +108,7 @@ async def test_one_ping_without_an_answer_is_no_lost_link(tmp_path, daemon, pati
         await acquired(daemon.answered, 3)
         assert session.linked
         assert losses == []
-        told = await session.act(KeyRequest(calls.start("sasena")))
-        assert told.kind == "done"
+        assert await session.act(KeyRequest(calls.start("sasena"))) > 0  # milliseconds: it was done
 
 
 async def test_a_daemon_that_is_heard_is_not_lost_although_it_does_not_answer(tmp_path, daemon, patience):

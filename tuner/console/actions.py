@@ -157,26 +157,13 @@ class Actions:
         if self.operator is None:
             raise CannotError("cannot.signed_out")
 
-    async def _do(self, call: Call[EventsAfter], other_text: str | None = None, **fields: object) -> bool:
-        """Ask the daemon and say what came of it; whether it was done."""
-        request = KeyRequest(call, fields, other_text)
-        words, ui = self.words, self.ui
+    async def _do(self, call: Call[EventsAfter], other_text: str | None = None, **fields: object) -> None:
+        """Ask the daemon and say that it was done."""
         if self.session.busy:
             raise CannotError("cannot.busy")
-        ui.sending()
-        result = await self.session.act(request)
-        if result.kind == "done":
-            ui.done(request, result.ms)
-        elif result.kind == "refused":
-            known = words.known(f"refused.{result.code}", words("refused.other"))
-            ui.say(f"{known} {result.text}", bad=True)
-        elif result.kind == "unknown":
-            ui.say(words("cannot.unknown"), bad=True)
-        elif result.code == "no_link":
-            ui.say(words("cannot.no_link"), bad=True)
-        else:
-            ui.say(words("cannot.unsent", text=result.text), bad=True)
-        return result.kind == "done"
+        request = KeyRequest(call, fields, other_text)
+        self.ui.sending()
+        self.ui.done(request, await self.session.act(request))
 
     def question_seen(self, view: CampaignView) -> None:
         """The operator sees the open question; the time of an answer counts from the first time."""
@@ -199,14 +186,14 @@ class Actions:
         view, duel = self.view, requests.duel_of(self.view)
         winner = duel.left if side == "left" else duel.right
         call = calls.judge(view.name, duel.number, winner.number, self._took_s(view))
-        if await self._do(call, tag=winner.tag):
-            self._answered = (view.name, duel.number)
+        await self._do(call, tag=winner.tag)
+        self._answered = (view.name, duel.number)
 
     async def tie(self) -> None:
         """Can't tell."""
         view, duel = self.view, requests.duel_of(self.view)
-        if await self._do(calls.tie(view.name, duel.number, self._took_s(view))):
-            self._answered = (view.name, duel.number)
+        await self._do(calls.tie(view.name, duel.number, self._took_s(view)))
+        self._answered = (view.name, duel.number)
 
     @asks
     async def scrap(self) -> None:
@@ -214,10 +201,9 @@ class Actions:
         view = self.view
         choices = requests.scrap_choices(view)
         trial = choices[0] if len(choices) == 1 else await self._which(view, choices, "ask.scrap")
-        if trial is None:
-            return
-        call = calls.tell_outcome(view.name, trial.number, False, self.words("ask.scrap_reason"))
-        if await self._do(call, tag=trial.tag):
+        if trial is not None:
+            reason = self.words("ask.scrap_reason")
+            await self._do(calls.tell_outcome(view.name, trial.number, False, reason), tag=trial.tag)
             self._scrapped[view.name] = (trial, self.session.now(view.name))
 
     @asks
@@ -241,8 +227,8 @@ class Actions:
         view = await self.session.fresh(self.view)
         scrapped = self._scrapped.get(view.name)
         request = requests.undo(view, self.operator or "", scrapped, self.session.now(view.name))
-        done = await self._do(request.call, request.other_text, **request.fields)
-        if done and request.text == requests.UNSCRAPPED:
+        await self._do(request.call, request.other_text, **request.fields)
+        if request.text == requests.UNSCRAPPED:
             self._scrapped.pop(view.name, None)
 
     async def hold(self) -> None:

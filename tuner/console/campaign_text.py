@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from rich.cells import cell_len, set_cell_size
 
-from tuner.console.language import Value, Words, passed_s
+from tuner.console.language import Value, Words
 from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
 from tuner.console.states import Mode, Phase
@@ -105,7 +105,7 @@ def phase_text(words: Words, view: CampaignView) -> str:
 
 def pace(words: Words, session: Session, view: CampaignView) -> tuple[str, float | None]:
     """How long the phase lasts beside what is usual, and the share done if it is known."""
-    passed = passed_s(view, view.phase_since, session.age_s(view.name))
+    passed = (session.now(view.name) - datetime.fromisoformat(view.phase_since)).total_seconds()
     elapsed = words.span(passed)
     progress = session.campaigns[view.name].progress
     share = None if progress is None else progress.done

@@ -86,6 +86,14 @@ class CannotError(Exception):
         return words(self.key, **fields)
 
 
+class RefusedError(CannotError):
+    """The daemon's refusal: its code and its words."""
+
+    def sentence(self, words: Words) -> str:
+        """The reader's words before the daemon's own."""
+        return f"{words.known(self.key, words('refused.other'))} {self.fields['text']}"
+
+
 def person(typed: str) -> str:
     """A name as the daemon takes it: what a person can read of what was typed or came from a badge; may be empty.
 

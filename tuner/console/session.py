@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
-from tuner.console.requests import KeyRequest, was_done
+from tuner.console.requests import CannotError, KeyRequest, RefusedError, was_done
 from tuner.errors import DeniedError, TunerError, UnreachableError
 from tuner.wire import calls
 from tuner.wire.aio import AsyncClient
@@ -28,25 +27,6 @@ FIND_S = 4.0  # the part of it that may pass without a connection
 LOOK_AGAIN_S = 15.0  # what only time changes in a view: questions left, estimated end
 _MEANWHILE = 500
 _LOOKS, _LOOK_S = 10, 0.2  # for a request without an answer
-
-Kind = Literal["done", "refused", "unsent", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What came of a request.
-
-    Attributes:
-        kind: done; refused by the daemon; unsent, so it will not be done; unknown, until the link is back.
-        text: Why, in the daemon's or the client's words.
-        code: The daemon's, for programs.
-        ms: From the key to the acknowledgement.
-    """
-
-    kind: Kind
-    text: str = ""
-    code: str = ""
-    ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +101,6 @@ class Session:
         seen = self.campaigns.get(name)
         return None if seen is None else seen.view
 
-    def age_s(self, name: str) -> float:
-        """How old that is."""
-        return self.clock() - self.campaigns[name].at_s
-
     def now(self, name: str) -> datetime:
         """The daemon's clock."""
         seen = self.campaigns[name]
@@ -137,31 +113,36 @@ class Session:
             group.create_task(self._follow())
             group.create_task(self._refresh())
 
-    async def act(self, request: KeyRequest) -> Result:
-        """Send a request and wait for the answer; what could not be sent now is not sent later."""
-        began_s = self.clock()
+    async def act(self, request: KeyRequest) -> float:
+        """Send a request and wait for the answer; what could not be sent now is not sent later.
+
+        Returns the milliseconds from the key to the acknowledgement.
+
+        Raises:
+            CannotError: The daemon refused it, it was not sent, or what became of it is known when the link is back.
+        """
         if not self.linked:
-            return Result("unsent", code="no_link")
+            raise CannotError("cannot.no_link")
+        began_s = self.clock()
         self.busy = True
         name = request.call.campaign or ""
         seen, actor = self.view(name), self.client.actor or ""
         try:
             await self.client.call(request.call, timeout_s=ACT_S)
         except ReplyError as error:
-            return Result("refused", str(error), error.code, self._ms(began_s))
+            raise RefusedError(f"refused.{error.code}", text=str(error)) from error
         except NoReplyError as error:
             self._lose(str(error))
-            if not error.sent:
-                return Result("unsent", str(error))
-            self._doubt = (request, seen.n if seen else 0, actor)
-            return Result("unknown", str(error))
+            if error.sent:
+                self._doubt = (request, seen.n if seen else 0, actor)
+                raise CannotError("cannot.unknown") from error
+            raise CannotError("cannot.unsent", text=str(error)) from error
         except TunerError as error:
-            return Result("unsent", str(error))
-        else:
-            return Result("done", ms=self._ms(began_s))
+            raise CannotError("cannot.unsent", text=str(error)) from error
         finally:
             self.busy = False
             self.look_at(name)
+        return (self.clock() - began_s) * 1000
 
     async def fresh(self, view: CampaignView) -> CampaignView:
         """The campaign as it is now: a key may come before the news of what the key before it has done."""
@@ -183,9 +164,6 @@ class Session:
         """Keep a piece of news."""
         self.news.appendleft(News(datetime.now(UTC), campaign, key, fields))
         self.told += 1
-
-    def _ms(self, began_s: float) -> float:
-        return (self.clock() - began_s) * 1000
 
     async def _watch(self) -> None:
         """Notice at once when the daemon is gone and when it is back."""

@@ -58,7 +58,6 @@ class ConsoleApp(App[None]):
         self._clock = clock
         self._options = options
         self.main = MainScreen()
-        self.told_ms: list[float] = []  # from key to acknowledgement
         self._message: tuple[str, bool] = ("", False)
         self._undoable_at_s: float | None = None
         self._asked_campaign = False
@@ -147,7 +146,6 @@ class ConsoleApp(App[None]):
     def done(self, request: KeyRequest, ms: float) -> None:
         """What was done, how long that took, and how long it can be taken back."""
         words = self.actions.words
-        self.told_ms.append(ms)
         self.say(f"{request.said(words)} · {words('say.took', ms=words.number(ms))}")
         self._undoable_at_s = self._clock() if request.undoable else None
 
