@@ -34,7 +34,7 @@ async def test_one_key_is_an_answer_with_who_and_how_long(running, size, key, si
     assert judgment.operator == "anna"
     assert judgment.took_s > 0
     with capsys.disabled():
-        print(f" [key to acknowledgement: {told.split(" · ")[1]}]", end="")  # noqa: T201 - a measurement
+        print(f" [key to acknowledgement: {told.split(' · ')[1]}]", end="")  # noqa: T201 - a measurement
 
 
 async def test_u_takes_the_last_answer_back_and_the_question_is_asked_again(running, size):

@@ -96,7 +96,7 @@ class Ui:
         self.said = []
 
     async def choose(self, question, choices, details="", *, usual=False):
-        self.asked.append(question)
+        self.asked.append((question, details))
 
     def say(self, text, *, bad=False):
         self.said.append(text)
@@ -125,8 +125,9 @@ async def test_a_pressed_twice_asks_once(slow):
     await asyncio.sleep(0)
     read.set()
     await asyncio.gather(*presses)
-    assert actions.ui.asked == ["Send this setting to the machine?"]
-    assert actions.ui.said == ["Wait: the last key is still on its way."]
+    assert [question for question, _ in actions.ui.asked] == ["Send this setting to the machine?"]
+    assert "x 1 to 2" in actions.ui.asked[0][1]  # its way
+    assert "Wait: the last key is still on its way." in actions.ui.said
     await actions.press(BY_SHOWN["a"])
     assert len(actions.ui.asked) == 2
 
@@ -140,4 +141,4 @@ async def test_what_was_held_while_the_way_was_looked_up_is_not_asked_about(slow
     read.set()
     await press
     assert actions.ui.asked == []
-    assert actions.ui.said == ["Not possible now: the campaign is Held."]
+    assert actions.ui.said[-1] == "Not possible now: the campaign is Held."

@@ -264,7 +264,9 @@ class Actions:
         """Send the proposed setting, after its way was shown."""
         view = self.view
         trial = requests.proposal_of(view)
+        self.ui.say(self.words("say.planning"))
         way = await self._way(view, trial)
+        self.ui.say("")
         self._require(BY_SHOWN["a"])  # the machine was read meanwhile, which takes its time
         if await self._sure("ask.approve", "a", way):
             await self._do(calls.approve(view.name, trial.number), tag=trial.tag)
