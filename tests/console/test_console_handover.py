@@ -16,7 +16,8 @@ def running():
     with daemon(text) as one:
         one.start()
         with one.client("anna") as client:
-            view = tune(client, "press", lambda view: len(view.judgments) >= 2 and view.duel is not None)
+            ready = lambda view: len(view.judgments) >= 2 and view.budget.scrap and view.duel is not None  # noqa: E731
+            view = tune(client, "press", ready)
             client.retract("press", view.judgments[0].number, "mixed up")
             scrap = next(trial for trial in client.trials("press").trials if trial.valid is False)
             client.exclude("press", scrap.number, "<wet> material")

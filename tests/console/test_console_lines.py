@@ -116,6 +116,17 @@ def test_what_moves_the_machine_is_asked_twice(running, terminal):
     assert (view.mode, view.lot) == ("Held", "L7")
 
 
+def test_all_that_moves_the_machine_can_be_chosen(running, terminal):
+    lines = terminal("--campaign", "press", "--operator", "lena")
+    lines.expect("press: ")
+    lines.type("s")
+    lines.expect(r"Stop tuning\? .*\s+b abort: .*\s+Type y and Enter for yes, b for what else there is")
+    lines.type("no")
+    lines.expect("Nothing was done")
+    with running.client() as client:
+        assert client.snapshot("press").mode == "Execute"
+
+
 def test_the_other_screens_are_lines_too_in_every_language(terminal):
     lines = terminal("--campaign", "press", "--operator", "lena", "--language", "de")
     lines.expect(r"Frage \d+: welches Teil ist besser\?")

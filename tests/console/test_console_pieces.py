@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tuner.console import deeds, paint
-from tuner.console.bigtag import big
-from tuner.console.deeds import CannotError
-from tuner.console.plot import place, plot
-from tuner.console.show import bar, fit, pad, rows
-from tuner.console.words import Words
+from tuner.console import requests
+from tuner.console.campaign_text import bar, fit, pad, rows
+from tuner.console.language import Words
+from tuner.console.requests import CannotError
+from tuner.console.screen import drawing
+from tuner.console.screen.large_letters import large_letters
+from tuner.console.screen.plot import place, plot
 from tuner.wire.messages import (
     CampaignView,
     EventMessage,
@@ -26,9 +27,9 @@ X = ParameterView(name="x", kind="continuous", unit="mm", start=1.0, low=0.0, hi
 
 
 def test_a_tag_is_drawn_in_blocks_and_what_has_no_dots_stays_text():
-    assert big("T1", large=False) == ["▀█▀ ▄█", " █   █", " ▀  ▀▀▀"]
-    assert big("L", large=True) == ["██", "██", "██", "██", "██████"]
-    assert big("零7", large=True) == ["零7"]
+    assert large_letters("T1", large=False) == ["▀█▀ ▄█", " █   █", " ▀  ▀▀▀"]
+    assert large_letters("L", large=True) == ["██", "██", "██", "██", "██████"]
+    assert large_letters("零7", large=True) == ["零7"]
 
 
 def test_texts_are_cut_and_filled_by_the_columns_they_take():
@@ -83,14 +84,14 @@ def test_a_column_shows_tag_setting_photo_and_first_what_differs_where_there_is_
     setting = {parameter.name: 1.0 for parameter in many}
     part = trial(7, photo="/photos/P7.jpg", setting={**setting, "p11": 2.0})
     have = view(parameters=many)
-    text = paint.column(Words("en"), have, "1 LEFT", part, setting, 40, 12).plain
+    text = drawing.column(Words("en"), have, "1 LEFT", part, setting, 40, 12).plain
     lines = text.splitlines()
     assert len(lines) <= 12
     assert lines[0].rstrip() == "1 LEFT"
     assert lines[4].split() == ["p11", "▲", "2.00", "mm", "+1.00"]
     assert "photo /photos/P7.jpg" in text
     assert lines[-2] == "+ 6"
-    whole = paint.column(Words("en"), have, "1 LEFT", part, setting, 40, 40).plain
+    whole = drawing.column(Words("en"), have, "1 LEFT", part, setting, 40, 40).plain
     assert "+ " not in whole
     assert whole.count(" mm") == 12
 
@@ -101,7 +102,7 @@ def test_what_the_machine_has_not_taken_comes_first_in_its_line():
     empty = {"home": False, "home_wanted": None, "home_failed": None}
     machine = MachineView(requested=asked, read_back={**asked, "p9": 4.0}, verified=False, **empty)
     have = view(parameters=many, machine=machine, phase="held", dry_run=False)
-    now, wanted = paint.machine(Words("en"), have, 60).plain.splitlines()
+    now, wanted = drawing.machine(Words("en"), have, 60).plain.splitlines()
     assert now.startswith("Machine now  p9 4.00 mm  p0 1.00 mm")
     assert now.endswith(" UNVERIFIED ")
     assert wanted.startswith("Asked for    p9 1.00 mm  p0 1.00 mm")
@@ -129,19 +130,19 @@ def judgment(number, operator, minutes_ago, retracted=None):
 
 def test_undo_takes_back_ones_own_newest_answer_that_still_counts():
     have = view(judgments=[judgment(4, "ben", 1), judgment(3, "anna", 2, ""), judgment(2, "anna", 3)])
-    deed = deeds.undo(have, "anna", None, NOW)
-    assert deed.call.body.judgment == 2
+    request = requests.undo(have, "anna", None, NOW)
+    assert request.call.body.judgment == 2
 
 
 def test_undo_prefers_a_later_scrap_and_nothing_is_undone_after_ten_minutes():
     have = view(judgments=[judgment(2, "anna", 3)])
     later = (trial(7), NOW - timedelta(minutes=1))
-    deed = deeds.undo(have, "anna", later, NOW)
-    assert (deed.call.op, deed.call.body.trial, deed.call.body.valid) == ("trial.outcome", 7, True)
+    request = requests.undo(have, "anna", later, NOW)
+    assert (request.call.op, request.call.body.trial, request.call.body.valid) == ("trial.outcome", 7, True)
     earlier = (trial(7), NOW - timedelta(minutes=5))
-    assert deeds.undo(have, "anna", earlier, NOW).call.op == "judgment.retract"
+    assert requests.undo(have, "anna", earlier, NOW).call.op == "judgment.retract"
     with pytest.raises(CannotError):
-        deeds.undo(have, "anna", earlier, NOW + timedelta(minutes=8))
+        requests.undo(have, "anna", earlier, NOW + timedelta(minutes=8))
 
 
 @pytest.mark.parametrize(
@@ -154,13 +155,13 @@ def test_undo_prefers_a_later_scrap_and_nothing_is_undone_after_ten_minutes():
     ],
 )
 def test_what_moves_the_machine_depends_on_the_mode(mode, phase, offered):
-    assert list(deeds.moves(view(mode=mode, phase=phase))) == offered
+    assert list(requests.moves(view(mode=mode, phase=phase))) == offered
 
 
 def test_whether_a_deed_was_done_is_read_from_the_events():
     def event(actor, **body):
         return EventMessage(n=5, seq=9, campaign="press", at="", actor=actor, type="judgment_given", body=body)
 
-    deed = deeds.Deed(Operations.judge("press", 3, 7, 1.5), "say.judged")
-    assert deeds.was_done(deed, "anna", [event("anna", duel=3, winner=7, judgment=2)])
-    assert not deeds.was_done(deed, "anna", [event("ben", duel=3, winner=7), event("anna", duel=3, winner=8)])
+    request = requests.KeyRequest(Operations.judge("press", 3, 7, 1.5))
+    assert requests.was_done(request, "anna", [event("anna", duel=3, winner=7, judgment=2)])
+    assert not requests.was_done(request, "anna", [event("ben", duel=3, winner=7), event("anna", duel=3, winner=8)])

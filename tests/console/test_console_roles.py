@@ -6,8 +6,8 @@ import pytest
 
 from tests.console.driving import Hands
 from tests.daemon.running import campaign_text, daemon
-from tuner.console.app import ConsoleApp
-from tuner.console.base_app import Options
+from tuner.console.actions import Options
+from tuner.console.screen.app import ConsoleApp
 from tuner.wire.aio import AsyncClient
 from tuner.wire.keys import KeyRing
 
@@ -71,7 +71,7 @@ async def test_a_viewer_sees_the_question_and_answers_nothing(place):
             await hands.said("Your key may not do this (viewer)")
             assert len(hands.app.screen_stack) == 2
         await hands.press("t")
-        await hands.until(lambda: getattr(hands.app.screen, "trials", None), "the history")
+        await hands.until(lambda: getattr(getattr(hands.app.screen, "page", None), "trials", None), "the history")
         await hands.press("e")
         await hands.said("Your key may not do this (viewer)")
         assert len(hands.app.screen_stack) == 3

@@ -28,12 +28,13 @@ async def test_the_history_shows_trials_and_judgments_and_excludes_with_a_reason
     async with console(running, "press", size) as hands:
         await hands.question()
         await hands.press("t")
-        page = hands.app.screen
+        await hands.until(lambda: getattr(hands.app.screen, "page", None), "the history")
+        screen, page = hands.app.screen, hands.app.screen.page
         await hands.until(lambda: page.trials)
         assert "anna" in hands.text()
         number = next(i for i, trial in enumerate(page.trials) if trial.valid is False and not trial.excluded)
         await hands.press(*["down"] * number)
-        await hands.until(lambda: page.query_one("#table").cursor_row == number)
+        await hands.until(lambda: screen.query_one("#table").cursor_row == number)
         trial = page.trials[number]
         await hands.press("e")
         await hands.dialog(f"Why is {trial.tag} to be left out")
@@ -49,12 +50,13 @@ async def test_the_history_takes_a_judgment_back_with_a_reason(running, size):
     async with console(running, "press", size) as hands:
         await hands.question()
         await hands.press("t")
-        page = hands.app.screen
+        await hands.until(lambda: getattr(hands.app.screen, "page", None), "the history")
+        screen, page = hands.app.screen, hands.app.screen.page
         await hands.until(lambda: page.trials)
         judgment = next(j for j in page.judgments if j.retracted is None)
         row = next(i for i, trial in enumerate(page.trials) if trial.number in (judgment.left, judgment.right))
         await hands.press(*["down"] * row)
-        await hands.until(lambda: page.query_one("#table").cursor_row == row)
+        await hands.until(lambda: screen.query_one("#table").cursor_row == row)
         await hands.press("z")
         await hands.dialog("taken back?")
         await hands.type("mixed up the parts")

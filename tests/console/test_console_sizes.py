@@ -5,8 +5,8 @@ from rich.cells import cell_len
 
 from tests.console.driving import console
 from tests.daemon.running import campaign_text, daemon
-from tuner.console.keybar import KeyCell
-from tuner.console.words import LANGUAGES
+from tuner.console.language import LANGUAGES
+from tuner.console.screen.keybar import KeyCell
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.slow]
 NAMES = [f"line{number:02d}" for number in range(12)]
@@ -35,7 +35,7 @@ async def test_every_key_shows_its_words_in_every_size(running, language, size):
     async with console(running, NAMES[0], size, language=language) as hands:
         await hands.question()
         await hands.pilot.pause()
-        words = hands.app.words
+        words = hands.app.actions.words
         for cell in hands.app.screen.query(KeyCell):
             assert cell.content_size.width >= cell_len(f" {cell.key.shown} {words(cell.key.text)}"), cell.key
             assert cell.region.right <= size[0] + 1  # the last one's gap may be beyond the edge
@@ -90,5 +90,5 @@ async def test_signing_in_by_the_daemons_own_name_is_refused_and_the_link_stays(
         await hands.dialog("Who are you?")
         await hands.type("tuner")
         await hands.said("is not a name for a person")
-        assert hands.app.operator == "anna"
+        assert hands.app.actions.operator == "anna"
         assert hands.app.session.client.actor == "anna"

@@ -14,7 +14,7 @@ from tests.console.test_console_lines import Terminal
 from tests.console.test_console_terminal import Screen
 from tests.daemon.running import campaign_text, daemon
 from tests.patience import PATIENT_S
-from tuner.console.deeds import CannotError, person
+from tuner.console.requests import CannotError, person
 from tuner.wire.keys import KeyRing
 
 

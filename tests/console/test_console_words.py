@@ -9,12 +9,13 @@ import pytest
 from rich.cells import cell_len
 
 import tuner.console
-from tuner.console import deeds
+from tuner.console.campaign_text import news_text
 from tuner.console.keys import ANSWERS, CONTROL, SCREENS
+from tuner.console.language import LANGUAGES, Words, choose_language, load
+from tuner.console.requests import TEXTS, KeyRequest
 from tuner.console.session import News
-from tuner.console.show import news_words
-from tuner.console.words import LANGUAGES, Words, choose_language, load
 from tuner.errors import TunerError
+from tuner.wire import calls
 from tuner.wire.messages import CampaignView, ParameterView
 
 SOURCE = Path(tuner.console.__file__).parent
@@ -40,7 +41,7 @@ def test_no_sentence_was_left_in_english(language):
 
 
 def test_every_text_is_used_and_every_text_used_is_there():
-    source = "\n".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
+    source = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
     texts = load("en")
     sections = {key.partition(".")[0] for key in texts}
     whole = set(re.findall(r"""["']([a-z]+\.[A-Za-z_]+)["']""", source))
@@ -50,8 +51,8 @@ def test_every_text_is_used_and_every_text_used_is_there():
 
     def used(key):
         section, _, name = key.partition(".")
-        if section == "what":  # a deed's second text
-            return f"say.{name}" in whole
+        if section == "what":  # a request's second text
+            return used(f"say.{name}")
         return key in whole or section in from_the_daemon or (section in composed and f'"{name}"' in source)
 
     assert [key for key in texts if not used(key)] == []
@@ -124,7 +125,10 @@ def test_a_language_that_was_asked_for_and_is_not_there_is_wrong_usage(wanted, e
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_was_not_taken_is_not_named_by_what_is_said_when_it_was(language):
-    words, have = Words(language), CampaignView.model_construct(name="press", mode="Execute", phase="asking")
-    for deed in (*deeds.moves(have).values(), deeds.hold(have), deeds.resume(have), deeds.change_lot(have, "L7")):
-        news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": deed})
-        assert words(deed.said, **deed.fields) not in news_words(words, news)
+    words = Words(language)
+    names = [key.removeprefix("what.") for key in load(language) if key.startswith("what.")]
+    assert set(TEXTS.values()) < set(names)
+    for name in names:
+        request = KeyRequest(calls.start("press"), {"tag": "P1", "number": 3, "lot": "L7"}, name)
+        news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": request})
+        assert request.said(words) not in news_text(words, news)

@@ -14,6 +14,9 @@ class Mode(StrEnum):
     COMPLETE = "Complete"
 
 
+ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})  # it tunes no more
+
+
 class Stage(StrEnum):
     """How far a trial has come on its road."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tuner.basics.names import VIA, same_name
 from tuner.basics.text import counted
+from tuner.basics.vocabulary import ENDED
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
 from tuner.campaign.moves import MOVES, illegal
@@ -16,7 +17,6 @@ from tuner.campaign.windows import may_ask_at
 from tuner.core.optimizer.records import Judgment, Setting
 
 START_REASON = "The known-good setting: what every other part is compared with first."
-ENDED = frozenset({Mode.STOPPED, Mode.ABORTED, Mode.COMPLETE})
 
 
 class Refusal(Exception):  # noqa: N818 - the design's word; it is an answer, not a defect

@@ -66,7 +66,7 @@ def operator_option(function: F) -> F:
 
 def signed_in(operator: str | None) -> str | None:
     """A name that the journal takes."""
-    from tuner.console.deeds import NAME_LENGTH, CannotError, person, readable
+    from tuner.console.requests import NAME_LENGTH, CannotError, person, readable
 
     if len(" ".join(readable(operator or "").split())) > NAME_LENGTH:
         raise click.UsageError(f"an operator's name has {NAME_LENGTH} characters at most")
@@ -107,7 +107,7 @@ def console(
     port: int,
 ) -> None:
     """Compare parts and watch the machine: the operator's console."""
-    from tuner.console.words import choose_language
+    from tuner.console.language import choose_language
 
     chosen = choose_language(language)
     if serve:
@@ -120,8 +120,8 @@ def console(
         from tuner.basics.processes import end_with_parent
 
         end_with_parent()  # a browser's console is nothing without its server, also if that is killed
-    from tuner.console.app import ConsoleApp
-    from tuner.console.base_app import Options
+    from tuner.console.actions import Options
+    from tuner.console.screen.app import ConsoleApp
     from tuner.wire.aio import AsyncClient
 
     app = ConsoleApp(lambda: AsyncClient(link), Options(chosen, signed_in(operator), campaign))
@@ -135,10 +135,11 @@ def console(
 @operator_option
 def ask(link: "Link", campaign: str | None, language: str | None, operator: str | None) -> None:
     """Compare parts in plain lines, for serial terminals and screen readers."""
+    from tuner.console.actions import Options
+    from tuner.console.language import choose_language
     from tuner.console.lines import run_lines
-    from tuner.console.words import choose_language
 
-    run_lines(link, choose_language(language), signed_in(operator), campaign)
+    run_lines(link, Options(choose_language(language), signed_in(operator), campaign))
 
 
 @click.command()
@@ -150,6 +151,6 @@ def ask(link: "Link", campaign: str | None, language: str | None, operator: str 
 def handover(link: "Link", campaign: str | None, language: str | None, hours: float, html: Path | None) -> None:
     """Print the shift handover: what was tried, the champion, what is pending, what was undone and why."""
     from tuner.console.handover import run_handover
-    from tuner.console.words import choose_language
+    from tuner.console.language import choose_language
 
     run_handover(link, choose_language(language), campaign, hours, html)

@@ -9,10 +9,12 @@ from statistics import median
 import click
 
 from tuner.basics.files import write_text
-from tuner.console import show
-from tuner.console.handover_page import Section, page
-from tuner.console.tell import cells, record
-from tuner.console.words import Words
+from tuner.basics.vocabulary import Stage
+from tuner.console.campaign_text import brief, machine_text, pad, phase_text
+from tuner.console.handover_html import Section, page
+from tuner.console.language import Words
+from tuner.console.pages.champion import record
+from tuner.console.pages.history import COLUMNS, cells
 from tuner.errors import TunerError
 from tuner.wire.client import Client
 from tuner.wire.endpoint import Link
@@ -120,10 +122,10 @@ def report(words: Words, shift: Shift) -> tuple[str, str, list[Section]]:
 
 
 def _state(words: Words, view: CampaignView) -> Section:
-    sure, _ = show.machine_words(words, view)
-    setting = show.brief(words, view, view.machine.read_back, " · ")
+    sure, _ = machine_text(words, view)
+    setting = brief(words, view, view.machine.read_back, " · ")
     lines = [
-        f"{words.known(f'mode.{view.mode}', view.mode)}. {show.phase_words(words, view)}",
+        f"{words.known(f'mode.{view.mode}', view.mode)}. {phase_text(words, view)}",
         f"{words('handover.machine')}: {setting}" + (f" ({sure})" if sure else ""),
     ]
     if view.fault:
@@ -138,7 +140,7 @@ def _champion(words: Words, shift: Shift) -> Section:
     if champion is None:
         return Section(words("handover.champion"), (words("champion.none"),))
     fresh = champion.ended_at is not None and datetime.fromisoformat(champion.ended_at) >= shift.since
-    first = f"{champion.tag}: {show.brief(words, shift.view, champion.setting, ' · ')}"
+    first = f"{champion.tag}: {brief(words, shift.view, champion.setting, ' · ')}"
     note = f" ({words('handover.changed')})" if fresh else ""
     evidence = f"{words('champion.evidence')}: {record(words, shift.champion)}"
     return Section(words("handover.champion"), (first + note, evidence))
@@ -150,7 +152,7 @@ def pending(words: Words, view: CampaignView) -> Iterator[str]:
         tags = {"left": view.duel.left.tag, "right": view.duel.right.tag}
         yield words("handover.pending_duel", number=view.duel.number, **tags)
     if view.trial is not None:
-        key = "pending_approval" if view.trial.stage == "proposed" else "pending_outcome"
+        key = "pending_approval" if view.trial.stage == Stage.PROPOSED else "pending_outcome"
         yield words(f"handover.{key}", tag=view.trial.tag)
     if view.machine.home_wanted is not None:
         yield words("handover.pending_home")
@@ -168,7 +170,7 @@ def _tried(words: Words, shift: Shift) -> Section:
     if len(fresh) > _LISTED:
         lines.append(words("handover.older", count=len(fresh) - _LISTED))
     judgments = sorted(shift.judgments, key=lambda judgment: -judgment.number)
-    heads = tuple(words(f"history.{name}") for name in ("tag", "outcome", "judgment", "setting", "at"))
+    heads = tuple(words(f"history.{name}") for name in COLUMNS)
     rows = [
         tuple(cell.plain for cell in cells(words, shift.view, trial, judgments, tags, cut=False))
         for trial in fresh[-_LISTED:]
@@ -212,6 +214,6 @@ def plain(title: str, subtitle: str, sections: list[Section]) -> list[str]:
     for section in sections:
         lines += ["", section.title, *(f"  {line}" for line in section.lines)]
         for tag, outcome, judged, setting, at in section.table[1:]:
-            lines += [f"  {show.pad(tag, _TAG)} {at}  {outcome}", f"  {'':{_TAG}} {setting}"]
+            lines += [f"  {pad(tag, _TAG)} {at}  {outcome}", f"  {'':{_TAG}} {setting}"]
             lines += [f"  {'':{_TAG}} {judgment}" for judgment in judged.split("; ") if judgment != "-"]
     return [*lines, ""]

@@ -32,7 +32,7 @@ _STOP_S = 5.0  # how long it may take to end by itself
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Session(AppService):
+class BrowserConsole(AppService):
     """The console of one browser: a process that ends when its socket does."""
 
     def __init__(self, command: Sequence[str], websocket: web.WebSocketResponse, server: Server) -> None:
@@ -128,7 +128,7 @@ class ConsoleServer(Server):
             raise web.HTTPServiceUnavailable(text=f"{MOST_SESSIONS} consoles are open; close one first")
         websocket = web.WebSocketResponse(heartbeat=15, max_msg_size=_LARGEST_BYTES)
         self._sockets.add(websocket)
-        session = Session(self._command, websocket, self)
+        session = BrowserConsole(self._command, websocket, self)
         try:
             await websocket.prepare(request)
             await session.start(*(_number(request.query.get(name)) for name in ("width", "height")))

@@ -1,4 +1,4 @@
-"""What a console knows: the campaigns, the link, what happened meanwhile; and how a deed gets to the daemon once."""
+"""What a console knows: the campaigns, the link, what happened meanwhile; and how a request gets to the daemon once."""
 
 import asyncio
 import time
@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
-from tuner.console.deeds import Deed, was_done
+from tuner.console.requests import CannotError, KeyRequest, RefusedError, was_done
 from tuner.errors import DeniedError, TunerError, UnreachableError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.errors import NoReplyError, ReplyError
@@ -27,26 +26,7 @@ ACT_S = 8.0
 FIND_S = 4.0  # the part of it that may pass without a connection
 LOOK_AGAIN_S = 15.0  # what only time changes in a view: questions left, estimated end
 _MEANWHILE = 500
-_LOOKS, _LOOK_S = 10, 0.2  # for a deed without an answer
-
-Kind = Literal["done", "refused", "unsent", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What came of a deed.
-
-    Attributes:
-        kind: done; refused by the daemon; unsent, so it will not be done; unknown, until the link is back.
-        text: Why, in the daemon's or the client's words.
-        code: The daemon's, for programs.
-        ms: From the key to the acknowledgement.
-    """
-
-    kind: Kind
-    text: str = ""
-    code: str = ""
-    ms: float = 0.0
+_LOOKS, _LOOK_S = 10, 0.2  # for a request without an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +81,7 @@ class Session:
         self._only = only
         self._dirty: set[str] = set()
         self._wake = asyncio.Event()
-        self._doubt: tuple[Deed, int, str] | None = None  # without an answer: after which event, by whom
+        self._doubt: tuple[KeyRequest, int, str] | None = None  # without an answer: after which event, by whom
         self._before: dict[str, int] = {}  # each campaign's last event when the link was lost
         self._anew: set[str] = set()  # whose view may be older: the daemon that came back may have another journal
 
@@ -121,10 +101,6 @@ class Session:
         seen = self.campaigns.get(name)
         return None if seen is None else seen.view
 
-    def age_s(self, name: str) -> float:
-        """How old that is."""
-        return self.clock() - self.campaigns[name].at_s
-
     def now(self, name: str) -> datetime:
         """The daemon's clock."""
         seen = self.campaigns[name]
@@ -137,31 +113,36 @@ class Session:
             group.create_task(self._follow())
             group.create_task(self._refresh())
 
-    async def act(self, deed: Deed) -> Told:
-        """Ask for a deed and wait for the answer; what could not be sent now is not sent later."""
-        began_s = self.clock()
+    async def act(self, request: KeyRequest) -> float:
+        """Send a request and wait for the answer; what could not be sent now is not sent later.
+
+        Returns the milliseconds from the key to the acknowledgement.
+
+        Raises:
+            CannotError: The daemon refused it, it was not sent, or what became of it is known when the link is back.
+        """
         if not self.linked:
-            return Told("unsent", code="no_link")
+            raise CannotError("cannot.no_link")
+        began_s = self.clock()
         self.busy = True
-        name = deed.call.campaign or ""
+        name = request.call.campaign or ""
         seen, actor = self.view(name), self.client.actor or ""
         try:
-            await self.client.call(deed.call, timeout_s=ACT_S)
+            await self.client.call(request.call, timeout_s=ACT_S)
         except ReplyError as error:
-            return Told("refused", str(error), error.code, self._ms(began_s))
+            raise RefusedError(f"refused.{error.code}", text=str(error)) from error
         except NoReplyError as error:
             self._lose(str(error))
-            if not error.sent:
-                return Told("unsent", str(error))
-            self._doubt = (deed, seen.n if seen else 0, actor)
-            return Told("unknown", str(error))
+            if error.sent:
+                self._doubt = (request, seen.n if seen else 0, actor)
+                raise CannotError("cannot.unknown") from error
+            raise CannotError("cannot.unsent", text=str(error)) from error
         except TunerError as error:
-            return Told("unsent", str(error))
-        else:
-            return Told("done", ms=self._ms(began_s))
+            raise CannotError("cannot.unsent", text=str(error)) from error
         finally:
             self.busy = False
             self.look_at(name)
+        return (self.clock() - began_s) * 1000
 
     async def fresh(self, view: CampaignView) -> CampaignView:
         """The campaign as it is now: a key may come before the news of what the key before it has done."""
@@ -171,7 +152,7 @@ class Session:
             except UnreachableError as error:
                 self._lose(str(error))
             except ReplyError:
-                pass  # what the deed meets will be told
+                pass  # what the request meets will be told
         return self.view(view.name) or view
 
     def look_at(self, name: str) -> None:
@@ -183,9 +164,6 @@ class Session:
         """Keep a piece of news."""
         self.news.appendleft(News(datetime.now(UTC), campaign, key, fields))
         self.told += 1
-
-    def _ms(self, began_s: float) -> float:
-        return (self.clock() - began_s) * 1000
 
     async def _watch(self) -> None:
         """Notice at once when the daemon is gone and when it is back."""
@@ -248,7 +226,7 @@ class Session:
         self._changed()
 
     async def _meanwhile(self, name: str, seen: int) -> bool:
-        """Tell what happened in a campaign while there was no link, and what became of a deed without an answer.
+        """Tell what happened in a campaign while there was no link, and what became of a request without an answer.
 
         Returns whether anything happened.
         """

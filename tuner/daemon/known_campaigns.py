@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from tuner.campaign.decide import ENDED, Refusal, automatic
+from tuner.basics.vocabulary import ENDED
+from tuner.campaign.decide import Refusal, automatic
 from tuner.campaign.effects import wanted
 from tuner.campaign.evolve import HistoryError
 from tuner.campaign.state import State

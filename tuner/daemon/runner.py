@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tuner.basics.vocabulary import ENDED
 from tuner.campaign import commands as c
-from tuner.campaign.decide import ENDED
 from tuner.campaign.effects import Effect, ReturnHome, Run, Send, wanted
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import Mode, State

@@ -18,7 +18,7 @@ _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (Tru
 _ROWS = 5
 
 
-def big(tag: str, *, large: bool) -> list[str]:
+def large_letters(tag: str, *, large: bool) -> list[str]:
     """The lines of a tag: three lines of half blocks, or five lines twice as wide; what has no dots stays small."""
     letters = tag.upper()
     if not all(letter in _NARROW or letter in _WIDE for letter in letters):

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from rich.cells import cell_len, set_cell_size
 
+from tuner.basics.vocabulary import Mode, Phase
+from tuner.console.language import Value, Words
+from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
-from tuner.console.words import Value, Words, passed_s
 from tuner.wire.messages import CampaignView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"
-_TAGGED = frozenset({"awaiting_approval", "sending", "settling", "running"})
-_MOVING = frozenset({"sending", "returning_home"})
+_TAGGED = frozenset({Phase.AWAITING_APPROVAL, Phase.SENDING, Phase.SETTLING, Phase.RUNNING})
+_MOVING = frozenset({Phase.SENDING, Phase.RETURNING_HOME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def changes(words: Words, view: CampaignView, setting: Mapping[str, Value], othe
     ]
 
 
-def machine_words(words: Words, view: CampaignView) -> tuple[str, bool]:
+def machine_text(words: Words, view: CampaignView) -> tuple[str, bool]:
     """How sure the machine's setting is, and whether that is as it should be."""
     machine = view.machine
     if machine.home_failed:
@@ -89,12 +91,12 @@ def machine_words(words: Words, view: CampaignView) -> tuple[str, bool]:
     return words("top.verified") + (f", {words('top.home')}" if machine.home else ""), True
 
 
-def phase_words(words: Words, view: CampaignView) -> str:
+def phase_text(words: Words, view: CampaignView) -> str:
     """What the campaign does or waits for now, in the reader's language."""
     tag = view.trial.tag if view.trial is not None else ""
-    if view.phase == "running" and view.dry_run:
+    if view.phase == Phase.RUNNING and view.dry_run:
         return words("phase.dry_run", tag=tag)
-    if view.phase == "waiting_for_window" and view.wake_at:
+    if view.phase == Phase.WAITING_FOR_WINDOW and view.wake_at:
         return words("phase.waiting_until", time=words.clock(view.wake_at))
     if view.phase in _TAGGED:
         return words(f"phase.{view.phase}", tag=tag)
@@ -103,7 +105,7 @@ def phase_words(words: Words, view: CampaignView) -> str:
 
 def pace(words: Words, session: Session, view: CampaignView) -> tuple[str, float | None]:
     """How long the phase lasts beside what is usual, and the share done if it is known."""
-    passed = passed_s(view, view.phase_since, session.age_s(view.name))
+    passed = (session.now(view.name) - datetime.fromisoformat(view.phase_since)).total_seconds()
     elapsed = words.span(passed)
     progress = session.campaigns[view.name].progress
     share = None if progress is None else progress.done
@@ -130,7 +132,7 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
         parts.append(words("wait.questions_left", count=have.questions_left_this_hour))
     if have.estimated_s is not None:
         parts.append(words("wait.end", time=words.clock(session.now(view.name) + timedelta(seconds=have.estimated_s))))
-    elif view.mode == "Execute":
+    elif view.mode == Mode.EXECUTE:
         parts.append(words("wait.end_unknown"))
     return " · ".join(parts)
 
@@ -168,29 +170,26 @@ def _doubtful(view: CampaignView) -> bool:
     return machine.requested is not None and not machine.verified
 
 
-def news_words(words: Words, news: News) -> str:
+def news_text(words: Words, news: News) -> str:
     """A piece of news in the reader's language."""
     fields = dict(news.fields)
     if news.key == "alarms.link_back":
         fields["span"] = words.span(float(str(fields["span"])))
     if news.key == "alarms.meanwhile":
-        fields["text"] = meanwhile(words, fields["text"])
-    if "what" in fields:
-        deed = fields["what"]
+        fields["text"] = _meanwhile(words, fields["text"])
+    what = fields.get("what")
+    if isinstance(what, KeyRequest):
         # what was wanted, and not what is said when it was done: "stopped" after "not taken" would be read as stopped
-        fields["what"] = words(deed.wanted, **deed.fields)  # type: ignore[attr-defined]
+        fields["what"] = what.named(words)
     where = f"{news.campaign}: " if news.campaign else ""
     return where + words(news.key, **fields)
 
 
-def meanwhile(words: Words, counts: object) -> str:
+def _meanwhile(words: Words, counts: object) -> str:
     """What happened while the link was lost."""
     have: dict[str, object] = dict(counts)  # type: ignore[call-overload]
     parts = [words("count.events", count=have["events"])]
-    if have["trials"]:
-        parts.append(words("count.trials", count=have["trials"]))
-    if have["scrap"]:
-        parts.append(words("count.scrap", count=have["scrap"]))
+    parts += [words(f"count.{key}", count=have[key]) for key in ("trials", "scrap") if have[key]]
     if have["judgments"]:
         parts.append(words("count.judgments", count=have["judgments"], who=have["who"]))
     parts += [words(f"count.{key}", text=have[key]) for key in ("held", "stopped") if have[key]]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from tuner.console.show import fit, pad
-from tuner.console.words import Value, Words
+from tuner.console.campaign_text import fit, pad
+from tuner.console.language import Value, Words
 from tuner.wire.messages import ParameterView, SliceView, TrialView
 
 _LEVELS = " ▁▂▃▄▅▆▇█"

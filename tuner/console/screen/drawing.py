@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from rich.cells import cell_len
 from rich.text import Text
 
-from tuner.console import show
-from tuner.console.bigtag import big
+from tuner.basics.vocabulary import ENDED, Mode, Phase
+from tuner.console.campaign_text import about_part, alarms, bar, brief, fit, machine_text, pace, pad, phase_text, rows
+from tuner.console.language import Value, Words
+from tuner.console.pages.page import ALARM, QUIET, STRONG
+from tuner.console.screen.large_letters import large_letters
 from tuner.console.session import Session
-from tuner.console.words import Value, Words
 from tuner.wire.messages import CampaignView, TrialView
 
-ALARM = "bold #ffffff on #b00000"
-STRONG = "bold"
-QUIET = "dim"
 _LARGE_LINES = 7  # a large tag, the title above it and a line below
 _LEAST_ROWS = 3
 _MARGIN = 2
@@ -31,7 +30,7 @@ def top(words: Words, session: Session, view: CampaignView | None, operator: str
         if view.fault:
             text.append("  ")
             text.append(f" ! {words('top.fault')} ", ALARM)
-        count = len(show.alarms(session, view))
+        count = len(alarms(session, view))
         if count:
             text.append("  ")
             text.append(f" ! {words('top.alarms', count=count)} ", ALARM)
@@ -51,7 +50,7 @@ def top(words: Words, session: Session, view: CampaignView | None, operator: str
 
 def machine(words: Words, view: CampaignView, width: int) -> Text:
     """Two lines: what the machine runs now, and what was asked of it."""
-    sure, fine = show.machine_words(words, view)
+    sure, fine = machine_text(words, view)
     labels = [words("top.machine_now"), words("top.requested")]
     wide = max(cell_len(label) for label in labels)
     settings = (view.machine.read_back, view.machine.requested)
@@ -60,8 +59,8 @@ def machine(words: Words, view: CampaignView, width: int) -> Text:
         beside = None if view.machine.verified else settings[1 - number]
         note = f" {sure} " if sure and number == 0 else ""
         room = width - wide - 2 - cell_len(note)
-        text.append(f"{show.pad(label, wide)}  ", QUIET)
-        text.append(show.pad(show.fit(show.brief(words, view, setting, beside=beside), room), room if note else 0))
+        text.append(f"{pad(label, wide)}  ", QUIET)
+        text.append(pad(fit(brief(words, view, setting, beside=beside), room), room if note else 0))
         text.append(note, QUIET if fine else ALARM)
         text.append("" if number else "\n")
     return text
@@ -79,13 +78,13 @@ def column(
     """One part: its title, its tag in large letters, its setting with what differs marked."""
     inner = max(10, width - 2 * _MARGIN)
     text = Text(no_wrap=True)
-    text.append(show.fit(f"{title}   {show.about_part(words, trial)}", inner) + "\n", STRONG)
+    text.append(fit(f"{title}   {about_part(words, trial)}", inner) + "\n", STRONG)
     large = height >= _LARGE_LINES + len(view.parameters)
-    lines = big(trial.tag, large=large)
+    lines = large_letters(trial.tag, large=large)
     if max(len(line) for line in lines) > inner or height < 1 + len(lines) + min(_LEAST_ROWS, len(view.parameters)):
         lines = [trial.tag]  # the setting matters more than large letters
     text.append("\n".join(lines) + "\n", STRONG)
-    have = show.rows(words, view.parameters, trial.setting, other)
+    have = rows(words, view.parameters, trial.setting, other)
     links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo else []
     room = height - len(lines) - 1 - len(links) - (1 if large else 0)
     if large:
@@ -100,36 +99,36 @@ def column(
     value_width = max(cell_len(row.value) for row in have)
     for row in have:
         style = STRONG if row.mark else QUIET
-        text.append(show.pad(show.fit(row.name, name_width), name_width) + " ", style)
-        text.append(f"{row.mark or ' '} {show.pad(row.value, value_width)}", style)
+        text.append(pad(fit(row.name, name_width), name_width) + " ", style)
+        text.append(f"{row.mark or ' '} {pad(row.value, value_width)}", style)
         text.append(f"  {row.difference}\n" if row.difference else "\n", style)
     if left_out:
         text.append(f"+ {left_out}\n", QUIET)
     for link in links:
-        text.append(show.fit(link, inner) + "\n")
+        text.append(fit(link, inner) + "\n")
     return text
 
 
 def waiting(words: Words, session: Session, view: CampaignView, width: int) -> Text:
     """The line of what is awaited, and a bar as far as something is known."""
-    told, share = show.pace(words, session, view)
-    sentence = show.phase_words(words, view)
-    if view.duel is not None and view.phase == "asking":
+    told, share = pace(words, session, view)
+    sentence = phase_text(words, view)
+    if view.duel is not None and view.phase == Phase.ASKING:
         sentence = f"{words('duel.number', number=view.duel.number)}: {sentence}"
     room = width - cell_len(told) - 2
     text = Text(no_wrap=True)
-    text.append(show.pad(show.fit(sentence, room), room) + "  ", STRONG)
+    text.append(pad(fit(sentence, room), room) + "  ", STRONG)
     text.append(told + "\n", QUIET)
-    reason = view.fault or (view.reason if view.mode in ("Held", "Stopped", "Aborted", "Complete") else "")
+    reason = view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else "")
     progress = session.campaigns[view.name].progress
     if reason:
-        text.append(show.fit(reason, width), ALARM if view.fault else "")
+        text.append(fit(reason, width), ALARM if view.fault else "")
     elif view.duel is not None and view.duel.left.setting == view.duel.right.setting:
         text.append(words("duel.same"))
-    elif share is not None and view.phase != "asking":
+    elif share is not None and view.phase != Phase.ASKING:
         note = f" {words.number(share * 100)} %" + (f"  {progress.text}" if progress else "")
-        text.append(show.bar(share, max(10, width // 2)))
-        text.append(show.fit(note, width - max(10, width // 2)))
-    elif progress is not None and view.phase != "asking":
-        text.append(show.fit(progress.text, width), QUIET)
+        text.append(bar(share, max(10, width // 2)))
+        text.append(fit(note, width - max(10, width // 2)))
+    elif progress is not None and view.phase != Phase.ASKING:
+        text.append(fit(progress.text, width), QUIET)
     return text

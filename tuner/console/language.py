@@ -4,10 +4,9 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from tuner.basics.text import listed, nearest, shown
 from tuner.errors import TunerError
@@ -137,9 +136,3 @@ def decimals_of(value: float, parameter: ParameterView | None) -> int:
 def _digits(step: float) -> int:
     text = f"{step:.{_MOST_DIGITS}f}".rstrip("0")
     return len(text.partition(".")[2])
-
-
-def passed_s(view: Any, at: str, since_view_s: float) -> float:
-    """Seconds since a moment by the daemon's clock, `since_view_s` after the view was taken."""
-    before = datetime.fromisoformat(view.now) - datetime.fromisoformat(at)
-    return (before + timedelta(seconds=since_view_s)).total_seconds()

@@ -1,0 +1,370 @@
+"""What the keys do, written once for the screen and for plain lines: both are a `Ui`."""
+
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, count
+from typing import Any, Literal, Protocol
+
+from tuner.basics.vocabulary import Mode
+from tuner.console import requests
+from tuner.console.campaign_text import brief
+from tuner.console.keys import BY_SHOWN, SIGN_IN, Key, obstacle
+from tuner.console.language import Words
+from tuner.console.pages import PAGES
+from tuner.console.pages.page import Page
+from tuner.console.requests import NAME_LENGTH, CannotError, KeyRequest
+from tuner.console.session import GUARD_S, Session
+from tuner.errors import TunerError
+from tuner.wire.messages import CampaignView, EventsAfter, JudgmentView, TrialView
+from tuner.wire.operation import Call
+from tuner.wire.operations import Operations
+
+LONGEST = 500  # characters of a text that is asked for
+_LONGEST_LOT = 64
+_CHOICE_KEYS = "123456789abcdefghijklmnopqrstuvwxyz"
+_MOVE_KEYS = {"ask.stop": "s", "ask.start": "s", "ask.abort": "b", "ask.home": "k"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a console is started.
+
+    Attributes:
+        language: The first language.
+        operator: Who is signed in; None: the console asks.
+        campaign: Which campaign to show; None: the only one, or the console asks.
+        guard_s: How long a new question takes no answer.
+    """
+
+    language: str = "en"
+    operator: str | None = None
+    campaign: str | None = None
+    guard_s: float = GUARD_S
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something to choose: the key, the words, what it stands for, and more about it where there is room."""
+
+    key: str
+    words: str
+    value: str
+    about: str = ""
+
+
+class Ui(Protocol):
+    """A face of the console: all that an action needs of the screen or of plain lines."""
+
+    @property
+    def view(self) -> CampaignView | None:
+        """The campaign as the operator sees it now: answers are about this one."""
+
+    async def ask(self, question: str, offers: Sequence[str] = (), longest: int = LONGEST) -> str | None:
+        """Ask for a text; `offers` are some that are often given."""
+
+    async def choose(
+        self, question: str, choices: Sequence[Choice], details: str = "", *, usual: bool = False
+    ) -> str | None:
+        """Ask for one of a few things, by its value; `usual`: the first is what the key is for, a yes is enough."""
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """Tell the operator something."""
+
+    def sending(self) -> None:
+        """A request is on its way."""
+
+    def done(self, request: KeyRequest, ms: float) -> None:
+        """The daemon has taken a request, so many milliseconds after the key."""
+
+    async def show_page(self, page: type[Page], campaign: str) -> None:
+        """Show a page about a campaign."""
+
+    def redraw(self) -> None:
+        """Who is signed in, the language or the campaign has changed."""
+
+    def leave(self) -> None:
+        """End the console."""
+
+
+Action = Callable[..., Awaitable[None]]
+
+
+def asks(action: Action) -> Action:
+    """One question at a time: a key that is pressed twice must not ask twice."""
+
+    @functools.wraps(action)
+    async def alone(self: "Actions", *args: Any) -> None:
+        if self.asking:
+            raise CannotError("cannot.busy")
+        self.asking = True
+        try:
+            await action(self, *args)
+        finally:
+            self.asking = False
+            self.ui.redraw()  # what had to wait for the question
+
+    return alone
+
+
+class Actions:
+    """Who is signed in, which campaign is shown, and all that the keys do.
+
+    Args:
+        ui: How the operator is spoken with.
+        session: What is known of the daemon.
+        options: How the console was started.
+    """
+
+    def __init__(self, ui: Ui, session: Session, options: Options) -> None:
+        self.ui = ui
+        self.session = session
+        self.words = Words(options.language)
+        self.operator = session.client.actor = options.operator
+        self.campaign = options.campaign
+        self.asking = False
+        self._guard_s = options.guard_s
+        self._scrapped: dict[str, tuple[TrialView, datetime]] = {}
+        self._seen: tuple[str, int] | None = None  # the question that the operator sees, and since when
+        self._seen_at_s = 0.0
+        self._answered: tuple[str, int] | None = None
+
+    @property
+    def view(self) -> CampaignView:
+        """What the operator sees now."""
+        view = self.ui.view
+        if view is None:
+            raise CannotError("cannot.no_campaign" if self.session.linked else "cannot.no_link")
+        return view
+
+    async def press(self, key: Key, *args: Any) -> None:
+        """Do what a key stands for, or say why it cannot be done now."""
+        try:
+            if key.ops:
+                self._require(key)
+            given = () if key.argument is None else (key.argument,)
+            await getattr(self, key.action)(*given, *args)
+        except CannotError as error:
+            self.ui.say(error.sentence(self.words), bad=True)
+            if error.key == "cannot.signed_out":
+                await self.press(SIGN_IN)
+
+    def _require(self, key: Key) -> None:
+        found = obstacle(key, self.view, self.session.welcome)
+        if found is not None:
+            raise found
+        if self.operator is None:
+            raise CannotError("cannot.signed_out")
+
+    async def _do(self, call: Call[EventsAfter], other_text: str | None = None, **fields: object) -> None:
+        """Ask the daemon and say that it was done."""
+        if self.session.busy:
+            raise CannotError("cannot.busy")
+        request = KeyRequest(call, fields, other_text)
+        self.ui.sending()
+        self.ui.done(request, await self.session.act(request))
+
+    def question_seen(self, view: CampaignView) -> None:
+        """The operator sees the open question; the time of an answer counts from the first time."""
+        duel = (view.name, requests.duel_of(view).number)
+        if self._seen != duel:
+            self._seen, self._seen_at_s = duel, self.session.clock()
+
+    def _took_s(self, view: CampaignView) -> float:
+        """How long the question has been there; refuses an answer that was meant for the one before."""
+        duel = (view.name, requests.duel_of(view).number)
+        if self._answered == duel:  # the daemon has it, the view does not know yet
+            raise CannotError("cannot.no_duel")
+        took_s = self.session.clock() - self._seen_at_s
+        if self._seen != duel or took_s < self._guard_s:
+            raise CannotError("cannot.fast")
+        return round(took_s, 3)
+
+    async def judge(self, side: Literal["left", "right"]) -> None:
+        """One part is better."""
+        view, duel = self.view, requests.duel_of(self.view)
+        winner = duel.left if side == "left" else duel.right
+        call = Operations.judge(view.name, duel.number, winner.number, self._took_s(view))
+        await self._do(call, tag=winner.tag)
+        self._answered = (view.name, duel.number)
+
+    async def tie(self) -> None:
+        """Can't tell."""
+        view, duel = self.view, requests.duel_of(self.view)
+        await self._do(Operations.tie(view.name, duel.number, self._took_s(view)))
+        self._answered = (view.name, duel.number)
+
+    @asks
+    async def scrap(self) -> None:
+        """A part is not valid; where there are two, which is asked."""
+        view = self.view
+        choices = requests.scrap_choices(view)
+        trial = choices[0] if len(choices) == 1 else await self._which(view, choices, "ask.scrap")
+        if trial is not None:
+            reason = self.words("ask.scrap_reason")
+            await self._do(Operations.tell_outcome(view.name, trial.number, False, reason), tag=trial.tag)
+            self._scrapped[view.name] = (trial, self.session.now(view.name))
+
+    @asks
+    async def repeat(self) -> None:
+        """Make a part again; it moves the machine, so the choice is also the confirmation."""
+        view = self.view
+        trial = await self._which(view, requests.repeat_choices(view), "ask.repeat")
+        if trial is not None:
+            await self._do(Operations.repeat(view.name, trial.number), tag=trial.tag)
+
+    async def _which(self, view: CampaignView, trials: list[TrialView], question: str) -> TrialView | None:
+        choices = [
+            Choice(key, trial.tag, str(trial.number), brief(self.words, view, trial.setting))
+            for key, trial in zip(_CHOICE_KEYS, trials, strict=False)
+        ]
+        answer = await self.ui.choose(self.words(question), choices)
+        return next((trial for trial in trials if str(trial.number) == answer), None)
+
+    async def undo(self) -> None:
+        """Take the last answer back."""
+        view = await self.session.fresh(self.view)
+        scrapped = self._scrapped.get(view.name)
+        request = requests.undo(view, self.operator or "", scrapped, self.session.now(view.name))
+        await self._do(request.call, request.other_text, **request.fields)
+        if request.text == requests.UNSCRAPPED:
+            self._scrapped.pop(view.name, None)
+
+    async def hold(self) -> None:
+        """Pause at once, or go on after a question."""
+        if self.view.mode == Mode.HELD:
+            await self._resume()
+        else:
+            await self._do(Operations.hold(self.view.name))
+
+    @asks
+    async def _resume(self) -> None:
+        view = self.view
+        if await self._sure("ask.resume", "h"):
+            await self._do(Operations.resume(view.name))
+
+    async def _sure(self, question: str, key: str, details: str = "") -> bool:
+        yes = Choice(key, self.words("ask.yes"), "yes")
+        return await self.ui.choose(self.words(question), [yes], details, usual=True) == "yes"
+
+    @asks
+    async def stop(self) -> None:
+        """Stop tuning, start it, or what else moves the machine now."""
+        view, words = self.view, self.words
+        offered = requests.moves(view)
+        choices = [Choice(_MOVE_KEYS[text], words(text), text) for text in offered]
+        title = f"{view.name}: {words.known(f'mode.{view.mode}', view.mode)}"
+        answer = await self.ui.choose(title, choices, usual=True)
+        if answer is not None:
+            await self._do(offered[answer])
+
+    @asks
+    async def approve(self) -> None:
+        """Send the proposed setting, after its way was shown."""
+        view = self.view
+        trial = requests.proposal_of(view)
+        self.ui.say(self.words("say.planning"))
+        way = await self._way(view, trial)
+        self.ui.say("")
+        self._require(BY_SHOWN["a"])  # the machine was read meanwhile, which takes its time
+        if await self._sure("ask.approve", "a", way):
+            await self._do(Operations.approve(view.name, trial.number), tag=trial.tag)
+
+    async def _way(self, view: CampaignView, trial: TrialView) -> str:
+        words = self.words
+        text = f"{trial.tag}: {brief(words, view, trial.setting)}"
+        try:
+            plan = await self.session.client.plan(view.name)
+        except TunerError as error:
+            return f"{text}\n{error}"
+        if not plan.texts:  # the machine has this setting already
+            return text
+        seconds = words("ask.plan_s", seconds=words.number(plan.seconds))
+        return "\n".join([text, words("ask.plan"), *plan.texts, seconds])
+
+    @asks
+    async def reject(self) -> None:
+        """Do not send it; the model learns from the reason."""
+        view = self.view
+        trial = requests.proposal_of(view)
+        reason = await self.ui.ask(self.words("ask.reject"), self.words("ask.reasons").split("|"))
+        if reason:
+            await self._do(Operations.reject(view.name, trial.number, reason), tag=trial.tag)
+
+    async def valid(self) -> None:
+        """The part made by hand is valid."""
+        view, trial = self.view, requests.by_hand(self.view)
+        await self._do(Operations.tell_outcome(view.name, trial.number, True), requests.TOLD_VALID, tag=trial.tag)
+
+    @asks
+    async def lot(self) -> None:
+        """Other material from now on."""
+        view = self.view
+        lot = await self.ui.ask(self.words("ask.lot"))
+        if lot is not None and len(lot) > _LONGEST_LOT:
+            raise CannotError("cannot.bad_lot")
+        if lot is not None:
+            await self._do(Operations.change_lot(view.name, lot), lot=lot)
+
+    @asks
+    async def exclude(self, view: CampaignView, trial: TrialView) -> None:
+        """Leave a trial out of account, with a reason."""
+        reason = await self.ui.ask(self.words("ask.exclude", tag=trial.tag))
+        if reason:
+            await self._do(Operations.exclude(view.name, trial.number, reason), tag=trial.tag)
+
+    @asks
+    async def retract(self, view: CampaignView, judgment: JudgmentView) -> None:
+        """Take a judgment back, with a reason."""
+        reason = await self.ui.ask(self.words("ask.retract", number=judgment.number))
+        if reason:
+            await self._do(Operations.retract(view.name, judgment.number, reason), number=judgment.number)
+
+    @asks
+    async def sign_in(self) -> None:
+        """Name or badge."""
+        name = requests.person(await self.ui.ask(self.words("ask.sign_in"), longest=NAME_LENGTH) or "")
+        if name:
+            self.operator = self.session.client.actor = name
+            self.ui.say(self.words("say.signed_in", operator=name))
+
+    @asks
+    async def choose_campaign(self) -> None:
+        """Which of several campaigns."""
+        choices = []
+        for key, name in zip(chain(_CHOICE_KEYS, map(str, count(36))), self.session.campaigns, strict=False):
+            view = self.session.view(name)
+            state = f"{view.machine_name}, {self.words.known(f'mode.{view.mode}', view.mode)}" if view else ""
+            choices.append(Choice(key, name, name, state))
+        answer = await self.ui.choose(self.words("ask.campaign"), choices)
+        if answer is not None:
+            self.show_campaign(answer)
+
+    def show_campaign(self, name: str) -> None:
+        """Show another campaign."""
+        self.campaign = name
+        self.ui.say("")
+        self.ui.redraw()
+
+    async def other_campaign(self, step: int) -> None:
+        """The next campaign, or the one before."""
+        names = list(self.session.campaigns)
+        if names:
+            place = names.index(self.campaign) if self.campaign in names else -1
+            self.show_campaign(names[(place + step) % len(names)])
+
+    async def language(self) -> None:
+        """The next language."""
+        self.words = Words(self.words.next_language())
+        self.ui.say(self.words("language.name"))
+        self.ui.redraw()
+
+    async def show_page(self, name: str) -> None:
+        """Another page, about the campaign that is shown."""
+        page = PAGES[name]
+        await self.ui.show_page(page, self.view.name if page.about_campaign else self.campaign or "")
+
+    async def leave(self) -> None:
+        """End the console."""
+        self.ui.leave()

@@ -1,0 +1,35 @@
+"""The help: every key with a sentence; what cannot be done now says why."""
+
+from typing import ClassVar
+
+from rich.text import Text
+
+from tuner.console.campaign_text import pad
+from tuner.console.keys import ANSWERS, CHAMPION, CONTROL, HISTORY, MAIN, SCREENS, Key, obstacle
+from tuner.console.language import Words
+from tuner.console.pages.page import QUIET, STRONG, Page
+from tuner.console.session import Session
+
+_WIDE = 10  # columns of a key's name
+
+
+class HelpPage(Page):
+    """Made from the table of keys."""
+
+    title: ClassVar[str] = "help.title"
+    about_campaign: ClassVar[bool] = False
+
+    def show(self, words: Words, session: Session) -> list[Text]:
+        """In plain lines the names of the keys are enough."""
+        if self.brief:
+            named = ", ".join(f"{key.shown} {words(key.text)}" for key in (*ANSWERS, *CONTROL, *SCREENS))
+            return [Text(f"{words('line.help')}: {named}")]
+        lines = [self._line(words, session, key) for key in MAIN]
+        for page, keys in (("history", HISTORY), ("champion", CHAMPION)):
+            lines += [Text(), Text(words(f"{page}.title"), STRONG), *(self._line(words, session, key) for key in keys)]
+        return lines
+
+    def _line(self, words: Words, session: Session, key: Key) -> Text:
+        reason = obstacle(key, session.view(self.campaign), session.welcome)
+        line = Text.assemble((pad(key.shown, _WIDE), STRONG), words(key.help), style=QUIET if reason else "")
+        return line if reason is None else line.append(f" ({reason.sentence(words)})")

@@ -1,0 +1,1 @@
+"""The console's face on a terminal: a Textual app."""
