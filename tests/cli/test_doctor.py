@@ -7,10 +7,10 @@ import pytest
 
 from tests.daemon.running import campaign_text
 from tests.journals.make import restore
+from tuner.basics.places import Places
 from tuner.cli import doctor_checks as checks
 from tuner.config import parse_config
 from tuner.journal import FILE_NAME, NewRow, Store
-from tuner.places import Places
 from tuner.wire.keys import KeyRing
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tuner.basics.places import places
 from tuner.config import Config, Continuous, Integer, Stepped, Window, load_config, parse_config
 from tuner.errors import ConfigError
-from tuner.places import places
 
 ROOT = Path(__file__).parents[2]
 SMALL = """\

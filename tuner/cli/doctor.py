@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from tuner.basics.places import places
 from tuner.cli import doctor_checks as checks
 from tuner.cli.doctor_checks import Finding
 from tuner.cli.state_option import state_option
 from tuner.config import Config
 from tuner.config.daemon import Daemon
-from tuner.places import places
 from tuner.wire.client import Client
 
 _COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from tuner.basics.places import LONGEST_SOCKET_PATH, Places
 from tuner.basics.text import counted
 from tuner.campaign.evolve import HistoryError, evolve, parsed
 from tuner.campaign.state import State
@@ -20,7 +21,6 @@ from tuner.config import Campaign, Config, load_config
 from tuner.errors import ConfigError, DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.journal import FILE_NAME, Store
 from tuner.machine.check import check_campaigns
-from tuner.places import LONGEST_SOCKET_PATH, Places
 from tuner.wire.client import Client
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import DIRECTORY, KeyRing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from tuner.places import places
+from tuner.basics.places import places
 
 VARIABLE = "TUNER_STATE"
 

@@ -5,10 +5,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from tuner.basics.places import OWNERS_SUFFIX, checked_endpoint
 from tuner.basics.text import shown
 from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.config.section import Complaint, Section, reject
-from tuner.places import OWNERS_SUFFIX, checked_endpoint
 
 
 def _not_empty(path: Path) -> Path:

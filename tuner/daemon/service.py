@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tuner.basics.places import Places, owners, places
 from tuner.basics.text import counted
 from tuner.basics.times import utc_now
 from tuner.basics.vocabulary import Role
@@ -41,7 +42,6 @@ from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
 from tuner.journal.store import Store
 from tuner.machine.process import Machine
-from tuner.places import Places, owners, places
 from tuner.wire.endpoint import is_encrypted
 from tuner.wire.keys import KeyRing
 

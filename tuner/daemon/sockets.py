@@ -15,6 +15,7 @@ import zmq
 import zmq.asyncio
 from pydantic import BaseModel
 
+from tuner.basics.places import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Lane, Status
 from tuner.campaign.decide import Refusal
@@ -26,7 +27,6 @@ from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
-from tuner.places import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
 

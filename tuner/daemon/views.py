@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from statistics import median
-from typing import Any
 
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Stage
@@ -67,7 +66,7 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
     """Everything a console shows."""
     word, sentence, since = phase(state, now)
     wake = wake_at(state, now)
-    policy, machine = state.terms.policy, state.machine
+    policy = state.terms.policy
     duel = state.duel
     return m.CampaignView(
         name=state.name,
@@ -87,15 +86,11 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         dry_run=policy.dry_run,
         approval=policy.approval,
         undo_minutes=policy.undo_minutes,
-        parameters=[_parameter(parameter) for parameter in state.terms.parameters],
-        machine=m.MachineView(
-            requested=machine.requested,
-            read_back=machine.read_back,
-            verified=machine.verified,
-            home=machine.home,
-            home_wanted=machine.home_wanted,
-            home_failed=machine.home_failed,
-        ),
+        parameters=[
+            m.ParameterView.model_validate(parameter_info(parameter), from_attributes=True)
+            for parameter in state.terms.parameters
+        ],
+        machine=m.MachineView.model_validate(state.machine, from_attributes=True),
         trial=None if state.trial is None else trial_view(state.trial),
         duel=None
         if duel is None
@@ -116,20 +111,6 @@ def _expected_s(state: State, word: Phase) -> float | None:
     if word is Phase.RUNNING:
         return typical_s(state)
     return state.terms.policy.settling_s or None if word is Phase.SETTLING else None
-
-
-def _parameter(parameter: Any) -> m.ParameterView:
-    info = parameter_info(parameter)
-    return m.ParameterView(
-        name=info.name,
-        kind=info.kind,
-        unit=info.unit,
-        start=info.start,
-        low=info.low,
-        high=info.high,
-        step=info.step,
-        choices=list(info.choices),
-    )
 
 
 def _budget(state: State, now: datetime) -> m.BudgetView:

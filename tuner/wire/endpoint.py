@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import zmq
 
+from tuner.basics.places import checked_endpoint, owners, places
 from tuner.basics.text import shown
 from tuner.errors import TunerError
-from tuner.places import checked_endpoint, owners, places
 
 if TYPE_CHECKING:
     from tuner.wire.keyfiles import ClientKey
@@ -23,7 +23,7 @@ HIGH_WATER = 1000  # messages waiting in a socket
 LARGEST_REPLY_BYTES = 16_000_000  # a page of trials is larger than any request may be
 BEAT_S = 2.0  # between two messages on the topic ~beat
 SILENT_S = 6.0  # without any message the daemon counts as lost
-EVENTS_FILE = "events.sock"  # beside the file that answers requests, see `tuner.places`
+EVENTS_FILE = "events.sock"  # beside the file that answers requests, see `tuner.basics.places`
 
 SERVICE = Path("/run/tuner")  # systemd's RuntimeDirectory of the unit that we ship
 

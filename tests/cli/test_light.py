@@ -14,7 +14,7 @@ BLOCKING = ("asyncio", "zmq.asyncio", "tuner.wire.aio", "tuner.wire.keyfiles", "
 PROGRAM = """
 import sys
 from tuner.cli.main import cli
-from tuner.commands import connection
+from tuner.cli import connection
 connection._FIND_S = 0.05  # there is no daemon: nobody has to wait for one
 code = cli.main(sys.argv[1:], standalone_mode=False)
 print(code, *sorted(sys.modules))
