@@ -5,7 +5,8 @@ import time
 import pytest
 
 from tests.patience import PATIENT_S
-from tests.wire.counterpart import Counterpart, free_endpoints, reply
+from tests.wire.counterpart import Counterpart, free_endpoints, reply, view
+from tuner.basics.vocabulary import Mode
 from tuner.errors import DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.wire import exchange
 from tuner.wire.client import (
@@ -156,6 +157,16 @@ def test_fields_that_a_newer_daemon_adds_are_left_out_of_account(place, client):
 
     with Counterpart(place, answer=answer):
         assert client.ping().now == "n"
+
+
+def test_a_word_that_only_a_newer_daemon_knows_stays_what_it_is_and_a_known_one_is_that_word(place, client):
+    def answer(request, _):
+        return [reply(request, body={**view(7), "mode": "Held", "phase": "dreaming"})]
+
+    with Counterpart(place, answer=answer):
+        seen = client.snapshot("sasena")
+    assert seen.mode is Mode.HELD
+    assert seen.phase == "dreaming"
 
 
 def test_without_a_daemon_nothing_is_sent_and_the_error_says_so_with_exit_code_69(place, client):

@@ -103,3 +103,8 @@ def test_pauses_after_lost_connections_double_up_to_a_bound():
 
 def test_the_model_is_given_more_time_than_the_journal():
     assert Pacing("slices", None).total_s > Pacing("status", None).total_s
+
+
+def test_the_directory_one_is_in_is_a_state_directory_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Link.local(Path(), {}, Path("/home/a")).requests.startswith(f"ipc://{tmp_path}/requests.")
