@@ -14,7 +14,7 @@ from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
 from tuner.daemon import known
-from tuner.daemon.archive import Archive, kept_state, load_index, load_state, save_index
+from tuner.daemon.archive import JournalThread, kept_state, load_index, load_state, save_index
 from tuner.daemon.engine import Engine, RequestKey
 from tuner.daemon.schedule import BACKUPS_KEPT, Calendar
 from tuner.journal import NewRow
@@ -33,7 +33,7 @@ class Clock:
 class Desk:
     """An engine at work, and what it has published and asked for."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: JournalThread) -> None:
         self.archive = archive
         self.clock = Clock()
         self.published: list[str] = []
@@ -46,7 +46,7 @@ class Desk:
 
 @contextlib.asynccontextmanager
 async def desk(directory):
-    archive = await Archive.open(directory)
+    archive = await JournalThread.open(directory)
     made = Desk(archive)
     await made.engine.load()
     work = asyncio.create_task(made.engine.run())

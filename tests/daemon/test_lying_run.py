@@ -16,7 +16,7 @@ from tuner.core.records import Memory, Proposal
 from tuner.daemon import gate, perform
 from tuner.daemon.machine import Machine
 from tuner.daemon.whereabouts import Whereabouts
-from tuner.daemon.work import Surroundings, Work
+from tuner.daemon.work import CampaignRunner, Context
 
 PATIENT_S = 60.0
 PARAMETERS = [
@@ -92,8 +92,8 @@ class Shift:
         self.faults: list[str] = []
         self.held = self.hands = self.restarts = 0
         self.dice = Dice(self.rng)
-        self.around = Surroundings(self.engine.post, self.dice, lambda *news: None, 60.0, "", speculate=False)
-        self.work: Work | None = None
+        self.around = Context(self.engine.post, self.dice, lambda *news: None, 60.0, "", speculate=False)
+        self.work: CampaignRunner | None = None
         self.engine._follow = self.follow
         self.engine._publish = self.note
 
@@ -104,7 +104,7 @@ class Shift:
     def follow(self, state) -> None:
         if self.work is None:
             machine = Pretended(state.terms, self.liar, self.broken)
-            self.work = Work("press", self.around, machine, Whereabouts.of(state.machine))
+            self.work = CampaignRunner("press", self.around, machine, Whereabouts.of(state.machine))
         self.work.follow(state)
         self.news.set()
 

@@ -17,7 +17,7 @@ from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.step import SYSTEM, step
 from tuner.campaign.terms import Terms
 from tuner.daemon.ahead import Ahead
-from tuner.daemon.archive import Archive, RequestKey, row_of
+from tuner.daemon.archive import JournalThread, RequestKey, row_of
 from tuner.daemon.known import KnownCampaigns
 from tuner.daemon.troubles import Troubles
 from tuner.errors import TryAgainError
@@ -95,7 +95,7 @@ class Engine:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: JournalThread,
         clock: Callable[[], datetime],
         publish: Callable[[str, Recorded, State], None],
         follow: Callable[[State], None],

@@ -17,7 +17,7 @@ from tuner.demo.sample import sample_config
 from tuner.errors import TunerError
 from tuner.local import LocalDaemon
 from tuner.report.story import read_history, recorded
-from tuner.simulate.judges import Answerer, Question, make_judge
+from tuner.simulate.judges import Answerer, AskedDuel, make_judge
 from tuner.simulate.prepare import as_toml, chosen_campaign, scripted, seeded
 from tuner.simulate.truth import Setting, Truth
 from tuner.wire.client import Client, Gap, Silence
@@ -208,11 +208,7 @@ class Session:
         duel = None if self.state is None else self.state.duel
         if duel is None or self._judge is None:
             return
-        parts = [
-            {"number": trial.number, "tag": trial.tag, "setting": trial.setting, "measurements": trial.measurements}
-            for trial in (self.trials[duel.left - 1], self.trials[duel.right - 1])
-        ]
-        answer = self._judge(Question(duel.number, *parts))
+        answer = self._judge(AskedDuel.of(duel.number, *(self.trials[side - 1] for side in (duel.left, duel.right))))
         winner = duel.left if answer.side == "left" else duel.right
         with contextlib.suppress(ReplyError):  # somebody at a console was quicker
             client.judge(self.campaign.name, duel.number, winner)

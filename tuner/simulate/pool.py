@@ -10,13 +10,13 @@ from multiprocessing.context import SpawnProcess
 
 from tuner.config import Campaign
 from tuner.errors import TunerError
-from tuner.simulate.in_process import Told, run_in_process
+from tuner.simulate.in_process import TellProgress, run_in_process
 from tuner.simulate.judges import make_judge
 from tuner.simulate.results import RunResult
 from tuner.threads import one_blas_thread
 
 
-def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told) -> Iterator[RunResult]:
+def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress) -> Iterator[RunResult]:
     """Yield the runs in the order in which they end; if one fails the rest is given up.
 
     Args:
