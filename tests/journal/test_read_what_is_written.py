@@ -32,7 +32,16 @@ some = settings(max_examples=20, deadline=None, suppress_health_check=RARELY_RIG
 def test_the_walk_finds_what_is_journaled_and_sent():
     names = {kind.__name__ for kind in KINDS}
     assert {"Window", "Questions", "Terms", "AdapterTerms", "Stepped", "Choice", "Memory", "CampaignTrial"} <= names
-    assert {"CampaignCreated", "Judge", "Propose", "StatusBody", "CampaignView", "Request", "State", "Machine"} <= names
+    assert {
+        "CampaignCreated",
+        "Judge",
+        "Propose",
+        "StatusBody",
+        "CampaignView",
+        "Request",
+        "State",
+        "MachineState",
+    } <= names
     assert {kind for op in OPS.values() for kind in (op.body,)} <= set(KINDS)
     assert set(WHOLE) <= set(KINDS)  # no hint for what is no more
 
