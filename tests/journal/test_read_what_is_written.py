@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from tests.journal.models import WHOLE, found, instances, values
 from tuner.basics.times import text_of
 from tuner.campaign import events as e
-from tuner.campaign.commands import Command, Order
+from tuner.campaign.commands import Command, CommandBase
 from tuner.campaign.evolve import Recorded, parsed
 from tuner.campaign.state import State
 from tuner.daemon.journal_thread import STATE
@@ -24,7 +24,7 @@ from tuner.wire.messages import EventMessage, Message, Reply
 from tuner.wire.ops import OPS
 
 KINDS = found()
-EVENTS = [kind for kind in KINDS if issubclass(kind, e.Fact) and "type" in kind.model_fields]
+EVENTS = [kind for kind in KINDS if issubclass(kind, e.EventBase) and "type" in kind.model_fields]
 RARELY_RIGHT = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large]
 some = settings(max_examples=20, deadline=None, suppress_health_check=RARELY_RIGHT)
 
@@ -32,7 +32,16 @@ some = settings(max_examples=20, deadline=None, suppress_health_check=RARELY_RIG
 def test_the_walk_finds_what_is_journaled_and_sent():
     names = {kind.__name__ for kind in KINDS}
     assert {"Window", "Questions", "Terms", "AdapterTerms", "Stepped", "Choice", "Memory", "CampaignTrial"} <= names
-    assert {"CampaignCreated", "Judge", "Propose", "StatusBody", "CampaignView", "Request", "State", "Machine"} <= names
+    assert {
+        "CampaignCreated",
+        "Judge",
+        "Propose",
+        "StatusBody",
+        "CampaignView",
+        "Request",
+        "State",
+        "MachineState",
+    } <= names
     assert {kind for op in OPS.values() for kind in (op.body,)} <= set(KINDS)
     assert set(WHOLE) <= set(KINDS)  # no hint for what is no more
 
@@ -91,4 +100,4 @@ def test_every_answer_comes_back_from_its_reply(kind, data):
 def test_every_event_and_command_is_in_its_union():
     """A model that is in no union is written and never read."""
     assert set(EVENTS) == set(get_args(get_args(e.Event)[0]))
-    assert {kind for kind in KINDS if issubclass(kind, Order)} - {Order} == set(get_args(Command))
+    assert {kind for kind in KINDS if issubclass(kind, CommandBase)} - {CommandBase} == set(get_args(Command))

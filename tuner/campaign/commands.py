@@ -32,68 +32,68 @@ Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
 Needed = Annotated[Text, AfterValidator(_not_blank)]
 
 
-class Order(BaseModel):
+class CommandBase(BaseModel):
     """Base of all commands: strict, frozen, nothing unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class Create(Order):
+class Create(CommandBase):
     """Begin a campaign with these terms."""
 
     terms: Terms
 
 
-class ChangeTerms(Order):
+class ChangeTerms(CommandBase):
     """Go on with other budget, policy or limits."""
 
     terms: Terms
 
 
-class Start(Order):
+class Start(CommandBase):
     """Begin tuning, or begin again after a stop."""
 
 
-class Hold(Order):
+class Hold(CommandBase):
     """Pause: the part under way is finished, nothing more is sent."""
 
     reason: Text = Field("", description="why, for the record")
 
 
-class Resume(Order):
+class Resume(CommandBase):
     """Go on after a pause."""
 
 
-class Stop(Order):
+class Stop(CommandBase):
     """Stop tuning: the part under way is finished, then the machine goes to its known-good setting."""
 
     reason: Text = Field("", description="why, for the record")
 
 
-class Abort(Order):
+class Abort(CommandBase):
     """Let go of the machine at once; it is sent nothing more, not even its known-good setting."""
 
     reason: Text = Field("", description="why, for the record")
 
 
-class GoHome(Order):
+class GoHome(CommandBase):
     """Bring the machine to its known-good setting; only while it is not tuning."""
 
 
-class Approve(Order):
+class Approve(CommandBase):
     """Allow the proposed setting to be sent."""
 
     trial: Number = Field(description="number of the proposed trial")
 
 
-class Reject(Order):
+class Reject(CommandBase):
     """Forbid the proposed setting; another one will be proposed."""
 
     trial: Number = Field(description="number of the proposed trial")
     reason: Needed = Field(description="why; the model learns to stay away")
 
 
-class TellOutcome(Order):
+class TellOutcome(CommandBase):
     """Say whether a trial made a part that can be judged; said again it corrects what was said before."""
 
     trial: Number
@@ -101,7 +101,7 @@ class TellOutcome(Order):
     reason: Text = Field("", description="why not; needed if it is not valid")
 
 
-class Judge(Order):
+class Judge(CommandBase):
     """Say which part of a duel is better."""
 
     duel: Number
@@ -109,34 +109,34 @@ class Judge(Order):
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(None, description="how long the answer took")
 
 
-class Tie(Order):
+class Tie(CommandBase):
     """Say that neither part of a duel can be told to be better."""
 
     duel: Number
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(None, description="how long the answer took")
 
 
-class Retract(Order):
+class Retract(CommandBase):
     """Take a judgment back."""
 
     judgment: Number
     reason: Text = Field("", description="why, for the record")
 
 
-class Exclude(Order):
+class Exclude(CommandBase):
     """Leave a trial and everything said about it out of account."""
 
     trial: Number
     reason: Needed = Field(description="why, for the record")
 
 
-class Repeat(Order):
+class Repeat(CommandBase):
     """Make a part again at the setting of an old trial."""
 
     trial: Number
 
 
-class ChangeLot(Order):
+class ChangeLot(CommandBase):
     """The material is another one from now on."""
 
     lot: Annotated[str, Field(max_length=64), AfterValidator(_printable), AfterValidator(_not_blank)]
@@ -145,7 +145,7 @@ class ChangeLot(Order):
 # what follows comes from the daemon's own parts
 
 
-class Propose(Order):
+class Propose(CommandBase):
     """The compute process has a setting."""
 
     proposal: Proposal
@@ -154,13 +154,13 @@ class Propose(Order):
     engine: str = ""
 
 
-class SendSetting(Order):
+class SendSetting(CommandBase):
     """The gate is about to send the setting."""
 
     trial: int
 
 
-class AnswerSetting(Order):
+class AnswerSetting(CommandBase):
     """The gate has an answer."""
 
     trial: int
@@ -169,13 +169,13 @@ class AnswerSetting(Order):
     read_back: Setting | None = None
 
 
-class BeginTrial(Order):
+class BeginTrial(CommandBase):
     """The machine begins to make the part."""
 
     trial: int
 
 
-class MachineOutcome(Order):
+class MachineOutcome(CommandBase):
     """The machine has made the part, or none."""
 
     trial: int
@@ -185,13 +185,13 @@ class MachineOutcome(Order):
     photo: str | None = None
 
 
-class Fault(Order):
+class Fault(CommandBase):
     """The machine or its adapter cannot go on."""
 
     text: str
 
 
-class AnswerHome(Order):
+class AnswerHome(CommandBase):
     """The gate has an answer to returning home."""
 
     result: GateResult
@@ -199,23 +199,23 @@ class AnswerHome(Order):
     read_back: Setting | None = None
 
 
-class Interrupt(Order):
+class Interrupt(CommandBase):
     """The daemon was away: what was under way is not known to have happened."""
 
     reason: str
 
 
-class Park(Order):
+class Park(CommandBase):
     """The daemon goes away: bring the machine home; the campaign goes on when the daemon is back."""
 
     reason: str
 
 
-class Reduel(Order):
+class Reduel(CommandBase):
     """The calendar says that the champion is to be judged again."""
 
 
-class Tick(Order):
+class Tick(CommandBase):
     """Time has passed; a question may be due."""
 
 

@@ -37,7 +37,7 @@ class Move:
         return bool(self.verb or self.cannot)
 
 
-MOVES: dict[type[c.Order], Move] = {
+MOVES: dict[type[c.CommandBase], Move] = {
     c.Create: Move(frozenset({None}), Mode.IDLE),
     # a campaign that is complete may start again after its budget was raised
     c.Start: Move(_ANY - _TUNING, Mode.EXECUTE, verb="started"),
@@ -73,7 +73,7 @@ MOVES: dict[type[c.Order], Move] = {
 }
 
 # an event that is not here leaves the mode as it is
-LEADS: dict[type[e.Fact], Mode] = {
+LEADS: dict[type[e.EventBase], Mode] = {
     e.CampaignCreated: Mode.IDLE,
     e.CampaignStarted: Mode.EXECUTE,
     e.CampaignHeld: Mode.HELD,
@@ -84,7 +84,7 @@ LEADS: dict[type[e.Fact], Mode] = {
 }
 
 
-def illegal(name: str, mode: Mode, command: c.Order) -> str | None:
+def illegal(name: str, mode: Mode, command: c.CommandBase) -> str | None:
     """Why a command may not be given in a mode, as a sentence that says what can be done; or None."""
     move = MOVES[type(command)]
     if mode in move.modes:

@@ -39,7 +39,7 @@ class Op:
     lane: Lane = "ordinary"
 
 
-def _command(body: type[c.Order], roles: frozenset[Role]) -> Op:
+def _command(body: type[c.CommandBase], roles: frozenset[Role]) -> Op:
     about = (body.__doc__ or "").partition("\n")[0]
     return Op(body, m.EventsAfter, roles, about, command=True, lane="urgent" if body in c.URGENT else "ordinary")
 
