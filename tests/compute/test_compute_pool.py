@@ -243,25 +243,25 @@ async def test_an_idle_worker_that_dies_is_replaced_before_it_is_needed(pair):
     await until(lambda: workers[0] not in pair.pids() and pair.stats().workers == 2)
 
 
-async def test_workers_are_replaced_also_after_their_nursery_was_killed(single):
+async def test_workers_are_replaced_also_after_their_fork_server_was_killed(single):
     (worker,) = await at_rest(single)
-    nursery = single.pids()[-1]
-    os.kill(nursery, signal.SIGKILL)
-    await until(lambda: gone(nursery))
+    fork_server = single.pids()[-1]
+    os.kill(fork_server, signal.SIGKILL)
+    await until(lambda: gone(fork_server))
     os.kill(worker, signal.SIGKILL)
-    assert await single.submit("question", payload(told(), nursery=1)).result(PATIENT_S) is None
-    assert single.pids()[-1] not in (nursery, worker)
+    assert await single.submit("question", payload(told(), fork_server=1)).result(PATIENT_S) is None
+    assert single.pids()[-1] not in (fork_server, worker)
 
 
-async def test_a_nursery_that_hangs_is_replaced():
+async def test_a_fork_server_that_hangs_is_replaced():
     async with Pool(1, back_off_s=0.01) as pool:
         await pool.ready()
-        pool._nursery._start_deadline_s = 0.2
-        nursery = pool.pids()[-1]
-        os.kill(nursery, signal.SIGSTOP)
+        pool._fork_server._start_deadline_s = 0.2
+        fork_server = pool.pids()[-1]
+        os.kill(fork_server, signal.SIGSTOP)
         os.kill(pool.pids()[1], signal.SIGKILL)
-        await until(lambda: gone(nursery))
-        pool._nursery._start_deadline_s = PATIENT_S
+        await until(lambda: gone(fork_server))
+        pool._fork_server._start_deadline_s = PATIENT_S
         assert await pool.submit("question", payload(told())).result(PATIENT_S) is None
 
 

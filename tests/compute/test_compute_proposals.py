@@ -26,7 +26,7 @@ async def test_where_every_worker_dies_a_cheap_proposal_is_computed_here():
         await pool.ready()
         asked = asyncio.create_task(proposal(pool, data, SOON_S))
         while not asked.done():
-            for pid in pool.pids()[:-1]:  # the nursery lives: workers come as fast as they go
+            for pid in pool.pids()[:-1]:  # the fork server lives: workers come as fast as they go
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(0)

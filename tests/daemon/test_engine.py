@@ -16,7 +16,7 @@ from tuner.daemon import engine as engines
 from tuner.daemon import known_campaigns as known
 from tuner.daemon.calendar import BACKUPS_KEPT, Calendar
 from tuner.daemon.engine import Engine, RequestKey
-from tuner.daemon.journal_thread import Archive, kept_state, load_index, load_state, save_index
+from tuner.daemon.journal_thread import JournalThread, kept_state, load_index, load_state, save_index
 from tuner.journal import NewRow
 from tuner.journal.store import Store
 
@@ -33,7 +33,7 @@ class Clock:
 class Desk:
     """An engine at work, and what it has published and asked for."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: JournalThread) -> None:
         self.archive = archive
         self.clock = Clock()
         self.published: list[str] = []
@@ -46,7 +46,7 @@ class Desk:
 
 @contextlib.asynccontextmanager
 async def desk(directory):
-    archive = await Archive.open(directory)
+    archive = await JournalThread.open(directory)
     made = Desk(archive)
     await made.engine.load()
     work = asyncio.create_task(made.engine.run())

@@ -14,7 +14,7 @@ from tuner.campaign.effects import wanted
 from tuner.campaign.state import Mode
 from tuner.core.optimizer.records import Memory, Proposal
 from tuner.daemon import perform
-from tuner.daemon.runner import Surroundings, Work
+from tuner.daemon.runner import CampaignRunner, Context
 from tuner.gate import gate
 from tuner.gate.whereabouts import Whereabouts
 from tuner.machine.process import Machine
@@ -93,8 +93,8 @@ class Shift:
         self.faults: list[str] = []
         self.held = self.hands = self.restarts = 0
         self.dice = Dice(self.rng)
-        self.around = Surroundings(self.engine.post, self.dice, lambda *news: None, 60.0, "", speculate=False)
-        self.work: Work | None = None
+        self.around = Context(self.engine.post, self.dice, lambda *news: None, 60.0, "", speculate=False)
+        self.work: CampaignRunner | None = None
         self.engine._follow = self.follow
         self.engine._publish = self.note
 
@@ -105,7 +105,7 @@ class Shift:
     def follow(self, state) -> None:
         if self.work is None:
             machine = Pretended(state.terms, self.liar, self.broken)
-            self.work = Work("press", self.around, machine, Whereabouts.of(state.machine))
+            self.work = CampaignRunner("press", self.around, machine, Whereabouts.of(state.machine))
         self.work.follow(state)
         self.news.set()
 

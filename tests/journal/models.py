@@ -27,7 +27,7 @@ from tuner.config import parameters as p
 from tuner.config import section
 from tuner.wire.messages import Message, Told
 
-ROOTS = (events.Fact, CommandBase, Message, Told, Terms, State)
+ROOTS = (events.EventBase, CommandBase, Message, Told, Terms, State)
 
 # what a frame of JSON can hold: a lone surrogate cannot be written as UTF-8
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -24,7 +24,7 @@ from tuner.wire.messages import EventMessage, Message, Reply
 from tuner.wire.operations import OPS
 
 KINDS = found()
-EVENTS = [kind for kind in KINDS if issubclass(kind, e.Fact) and "type" in kind.model_fields]
+EVENTS = [kind for kind in KINDS if issubclass(kind, e.EventBase) and "type" in kind.model_fields]
 RARELY_RIGHT = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large]
 some = settings(max_examples=10, deadline=None, suppress_health_check=RARELY_RIGHT)
 
@@ -32,7 +32,16 @@ some = settings(max_examples=10, deadline=None, suppress_health_check=RARELY_RIG
 def test_the_walk_finds_what_is_journaled_and_sent():
     names = {kind.__name__ for kind in KINDS}
     assert {"Window", "Questions", "Terms", "AdapterTerms", "Stepped", "Choice", "Memory", "CampaignTrial"} <= names
-    assert {"CampaignCreated", "Judge", "Propose", "StatusBody", "CampaignView", "Request", "State", "Machine"} <= names
+    assert {
+        "CampaignCreated",
+        "Judge",
+        "Propose",
+        "StatusBody",
+        "CampaignView",
+        "Request",
+        "State",
+        "MachineState",
+    } <= names
     assert {kind for op in OPS.values() for kind in (op.body,)} <= set(KINDS)
     assert set(WHOLE) <= set(KINDS)  # no hint for what is no more
 

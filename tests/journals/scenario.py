@@ -16,7 +16,7 @@ from tuner.campaign.terms import Terms
 from tuner.compute.tasks import propose
 from tuner.core.optimizer.records import Memory, Proposal
 from tuner.daemon.engine import Engine, RequestKey, Result
-from tuner.daemon.journal_thread import Archive
+from tuner.daemon.journal_thread import JournalThread
 
 INES = Actor("ines", "engineer")
 ANNA = Actor("anna", "operator", "desk")
@@ -75,7 +75,7 @@ def terms(given: dict[str, Any], **changes: Any) -> Terms:
 class Desk:
     """An engine at work, everybody who speaks with it, and the clock that they share."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: JournalThread) -> None:
         self.now = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
         self.engine = Engine(archive, self._clock, lambda name, one, state: None, lambda state: None)
         self._requests = 0
@@ -258,7 +258,7 @@ async def dry(desk: Desk) -> None:
 
 async def play(directory: Path) -> dict[str, State]:
     """Make the journal; the states as they were in memory at its end."""
-    archive = await Archive.open(directory)
+    archive = await JournalThread.open(directory)
     desk = Desk(archive)
     await desk.engine.load()
     work = asyncio.create_task(desk.engine.run())

@@ -12,7 +12,7 @@ GateResult = Literal["applied", "refused", "failed", "unverified"]
 Source = Literal["start", "model", "fallback", "repeat"]
 
 
-class Fact(BaseModel):
+class EventBase(BaseModel):
     """Base of all events; where a field has another name in the journal, that is its alias."""
 
     model_config = ConfigDict(
@@ -20,27 +20,27 @@ class Fact(BaseModel):
     )
 
 
-class CampaignCreated(Fact):
+class CampaignCreated(EventBase):
     """A campaign begins to exist, idle."""
 
     type: Literal["campaign_created"] = "campaign_created"
     terms: Terms
 
 
-class TermsChanged(Fact):
+class TermsChanged(EventBase):
     """Budget, policy or limits are different from now on."""
 
     type: Literal["terms_changed"] = "terms_changed"
     terms: Terms
 
 
-class CampaignStarted(Fact):
+class CampaignStarted(EventBase):
     """Tuning begins, or begins again after a stop."""
 
     type: Literal["campaign_started"] = "campaign_started"
 
 
-class CampaignHeld(Fact):
+class CampaignHeld(EventBase):
     """Tuning pauses: somebody said so, or the machine is at fault and is brought home."""
 
     type: Literal["campaign_held"] = "campaign_held"
@@ -48,34 +48,34 @@ class CampaignHeld(Fact):
     fault: bool = False
 
 
-class CampaignResumed(Fact):
+class CampaignResumed(EventBase):
     """Tuning goes on after a pause."""
 
     type: Literal["campaign_resumed"] = "campaign_resumed"
 
 
-class CampaignStopped(Fact):
+class CampaignStopped(EventBase):
     """Somebody stopped tuning: the part under way is finished, then the machine goes home."""
 
     type: Literal["campaign_stopped"] = "campaign_stopped"
     reason: str = ""
 
 
-class CampaignAborted(Fact):
+class CampaignAborted(EventBase):
     """Tuning lets go of the machine at once and sends it nothing more."""
 
     type: Literal["campaign_aborted"] = "campaign_aborted"
     reason: str = ""
 
 
-class CampaignCompleted(Fact):
+class CampaignCompleted(EventBase):
     """The budget is used up."""
 
     type: Literal["campaign_completed"] = "campaign_completed"
     reason: str
 
 
-class ProposalMade(Fact):
+class ProposalMade(EventBase):
     """A setting to try; it becomes a trial with a short part tag."""
 
     type: Literal["proposal_made"] = "proposal_made"
@@ -94,14 +94,14 @@ class ProposalMade(Fact):
     engine: str = ""
 
 
-class ProposalApproved(Fact):
+class ProposalApproved(EventBase):
     """The setting may be sent."""
 
     type: Literal["proposal_approved"] = "proposal_approved"
     trial: int
 
 
-class ProposalRejected(Fact):
+class ProposalRejected(EventBase):
     """The setting will not be sent; the model learns to stay away from it, and it counts neither as trial nor scrap."""
 
     type: Literal["proposal_rejected"] = "proposal_rejected"
@@ -109,14 +109,14 @@ class ProposalRejected(Fact):
     reason: str
 
 
-class SettingSent(Fact):
+class SettingSent(EventBase):
     """The setting is on its way; until it is answered nobody knows whether it reached the machine."""
 
     type: Literal["setting_sent"] = "setting_sent"
     trial: int
 
 
-class SettingAnswered(Fact):
+class SettingAnswered(EventBase):
     """What the gate says came of sending a setting."""
 
     type: Literal["setting_answered"] = "setting_answered"
@@ -126,14 +126,14 @@ class SettingAnswered(Fact):
     read_back: Setting | None = None
 
 
-class TrialStarted(Fact):
+class TrialStarted(EventBase):
     """The machine makes the part."""
 
     type: Literal["trial_started"] = "trial_started"
     trial: int
 
 
-class TrialInterrupted(Fact):
+class TrialInterrupted(EventBase):
     """The daemon or the adapter went away in between: the same trial is sent and run again."""
 
     type: Literal["trial_interrupted"] = "trial_interrupted"
@@ -141,7 +141,7 @@ class TrialInterrupted(Fact):
     reason: str
 
 
-class TrialDropped(Fact):
+class TrialDropped(EventBase):
     """The trial ends without an outcome and is left out of account."""
 
     type: Literal["trial_dropped"] = "trial_dropped"
@@ -149,7 +149,7 @@ class TrialDropped(Fact):
     reason: str
 
 
-class OutcomeTold(Fact):
+class OutcomeTold(EventBase):
     """Whether the trial made a part; told again it corrects what was told before."""
 
     type: Literal["outcome_told"] = "outcome_told"
@@ -160,7 +160,7 @@ class OutcomeTold(Fact):
     photo: str | None = None
 
 
-class DuelAsked(Fact):
+class DuelAsked(EventBase):
     """A question to the operators: is the left or the right part better?"""
 
     type: Literal["duel_asked"] = "duel_asked"
@@ -170,7 +170,7 @@ class DuelAsked(Fact):
     why: Literal["new", "repeat", "reduel"] = "new"
 
 
-class DuelClosed(Fact):
+class DuelClosed(EventBase):
     """The question needs no answer any more."""
 
     type: Literal["duel_closed"] = "duel_closed"
@@ -178,7 +178,7 @@ class DuelClosed(Fact):
     reason: str
 
 
-class JudgmentGiven(Fact):
+class JudgmentGiven(EventBase):
     """An operator's answer; without a winner it is "can't tell"."""
 
     type: Literal["judgment_given"] = "judgment_given"
@@ -189,7 +189,7 @@ class JudgmentGiven(Fact):
     took_s: float | None = None
 
 
-class JudgmentRetracted(Fact):
+class JudgmentRetracted(EventBase):
     """The answer is taken back and counts no more."""
 
     type: Literal["judgment_retracted"] = "judgment_retracted"
@@ -197,7 +197,7 @@ class JudgmentRetracted(Fact):
     reason: str = ""
 
 
-class TrialExcluded(Fact):
+class TrialExcluded(EventBase):
     """A trial and everything said about it is left out of account."""
 
     type: Literal["trial_excluded"] = "trial_excluded"
@@ -205,34 +205,34 @@ class TrialExcluded(Fact):
     reason: str
 
 
-class RepeatWanted(Fact):
+class RepeatWanted(EventBase):
     """Somebody wants a part made again at an old setting."""
 
     type: Literal["repeat_wanted"] = "repeat_wanted"
     trial: int
 
 
-class ReduelDue(Fact):
+class ReduelDue(EventBase):
     """The champion is to be judged again."""
 
     type: Literal["reduel_due"] = "reduel_due"
 
 
-class LotChanged(Fact):
+class LotChanged(EventBase):
     """The material is another one from now on."""
 
     type: Literal["lot_changed"] = "lot_changed"
     lot: str
 
 
-class HomeWanted(Fact):
+class HomeWanted(EventBase):
     """The machine is to return to its known-good setting."""
 
     type: Literal["home_wanted"] = "home_wanted"
     reason: str
 
 
-class HomeAnswered(Fact):
+class HomeAnswered(EventBase):
     """What came of returning to the known-good setting."""
 
     type: Literal["home_answered"] = "home_answered"

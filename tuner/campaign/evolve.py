@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tuner.campaign import events as e
 from tuner.campaign.moves import LEADS
-from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Duel, Machine, Stage, State
+from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Duel, MachineState, Stage, State
 from tuner.errors import TunerError
 
 
@@ -138,7 +138,7 @@ def _sent(state: State, event: e.SettingSent, one: Recorded) -> State:
     state = _trial(state, event.trial, stage=Stage.SENT)
     if state.terms.policy.dry_run:
         return state  # nothing will be sent, the machine stays as it is
-    machine = Machine(requested=state.trials[event.trial - 1].setting, read_back=state.machine.read_back)
+    machine = MachineState(requested=state.trials[event.trial - 1].setting, read_back=state.machine.read_back)
     return replace(state, machine=machine)
 
 
@@ -221,7 +221,7 @@ def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
 
 def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
     applied = event.result == "applied"
-    machine = Machine(
+    machine = MachineState(
         requested=state.terms.known_good,
         read_back=event.read_back if event.read_back is not None else state.machine.read_back,
         verified=applied,

@@ -73,7 +73,7 @@ MOVES: dict[type[c.CommandBase], Move] = {
 }
 
 # an event that is not here leaves the mode as it is
-LEADS: dict[type[e.Fact], Mode] = {
+LEADS: dict[type[e.EventBase], Mode] = {
     e.CampaignCreated: Mode.IDLE,
     e.CampaignStarted: Mode.EXECUTE,
     e.CampaignHeld: Mode.HELD,

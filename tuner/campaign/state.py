@@ -80,7 +80,7 @@ class CampaignJudgment(Judgment):
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineState:
     """What is known about the machine's setting.
 
     Attributes:
@@ -138,7 +138,7 @@ class State:
     trials: tuple[CampaignTrial, ...] = ()
     duels: tuple[Duel, ...] = ()
     judgments: tuple[CampaignJudgment, ...] = ()
-    machine: Machine = Machine()
+    machine: MachineState = MachineState()
     memory: Memory = NO_MEMORY
     repeat: tuple[int, ...] = ()
     reduel: bool = False

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from tuner.compute.backend import ComputeError, Stats, WorkerDied
-from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Jobs, Work
+from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Computation, Jobs
 from tuner.compute.worker import answer
 
 REAL, AHEAD = 10, 0  # Dask's priorities: the larger goes first
@@ -47,7 +47,7 @@ class DaskBackend(Jobs):
         self._connect_deadline_s = connect_deadline_s
         self._distributed: Any = None  # the package, which need not be installed, and untyped
         self._client: Any = None
-        self._runs: dict[Work, dict[int, asyncio.Task[None]]] = {}  # by priority
+        self._runs: dict[Computation, dict[int, asyncio.Task[None]]] = {}  # by priority
         self._tasks: set[asyncio.Task[None]] = set()
         self._reconnecting: asyncio.Task[None] | None = None
         self._sent = 0
@@ -90,23 +90,23 @@ class DaskBackend(Jobs):
         busy = min(workers, len(self._under_way))
         return Stats(workers=workers, busy=busy, queued=len(self._under_way) - busy, **asdict(self.counts))
 
-    def _begin(self, work: Work) -> None:
+    def _begin(self, work: Computation) -> None:
         self._runs[work] = {}
         self._send(work)
 
-    def _weighed(self, work: Work) -> None:
+    def _weighed(self, work: Computation) -> None:
         # a priority cannot be changed: send it again before all that is speculative; whichever is done first counts
         if not work.speculative and REAL not in self._runs[work]:
             self._send(work)
 
-    def _abandon(self, work: Work) -> None:
+    def _abandon(self, work: Computation) -> None:
         for task in self._runs.pop(work, {}).values():
             task.cancel()
 
     def _is_there(self) -> bool:
         return self._client is not None and self._client.status == "running"
 
-    def _send(self, work: Work) -> None:
+    def _send(self, work: Computation) -> None:
         if self._client is None:
             raise ComputeError("the Dask cluster is not connected")
         if not self._is_there():
@@ -127,7 +127,7 @@ class DaskBackend(Jobs):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _await(self, work: Work, future: Any) -> None:
+    async def _await(self, work: Computation, future: Any) -> None:
         try:
             reply = await future
         except (self._distributed.KilledWorker, self._distributed.client.FutureCancelledError) as error:
@@ -144,7 +144,7 @@ class DaskBackend(Jobs):
             if other is not asyncio.current_task():
                 other.cancel()
 
-    def _lost(self, work: Work, error: Exception) -> bool:
+    def _lost(self, work: Computation, error: Exception) -> bool:
         """See what to do about a job whose workers, or whose scheduler, are gone; say whether it is sent again."""
         self.counts.died += 1
         work.tries += 1

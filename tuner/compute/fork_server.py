@@ -1,4 +1,4 @@
-"""The daemon's side of its worker processes: start the nursery, have workers forked, talk to them, end them."""
+"""The daemon's side of its worker processes: start the fork server, have workers forked, talk to them, end them."""
 
 import asyncio
 import contextlib
@@ -104,7 +104,7 @@ class Worker(asyncio.Protocol):
             self._transport.abort()
 
 
-class Nursery:
+class ForkServer:
     """Forks workers from a process in which everything is imported and warm; starts that process when needed."""
 
     def __init__(self, start_deadline_s: float) -> None:
@@ -132,7 +132,7 @@ class Nursery:
             _, worker = await asyncio.get_running_loop().create_connection(Worker, sock=ours)
         except OSError as error:
             ours.close()
-            raise WorkerLostError("the nursery of the workers is gone") from error
+            raise WorkerLostError("the fork server of the workers is gone") from error
         try:
             async with asyncio.timeout(self._start_deadline_s):
                 await worker.greeted()
@@ -147,7 +147,7 @@ class Nursery:
         return worker
 
     async def _running(self) -> socket.socket:
-        """Return the way to the nursery; start it if it does not run."""
+        """Return the way to the fork server; start it if it does not run."""
         async with self._starting:
             if self._control is not None and self.pid is not None:
                 return self._control
@@ -176,7 +176,7 @@ class Nursery:
             return ours
 
     async def close(self) -> None:
-        """End the nursery; workers that it forked live on."""
+        """End the fork server; workers that it forked live on."""
         control, process = self._control, self._process
         self._control = self._process = None
         if control is not None:

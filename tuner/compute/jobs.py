@@ -29,7 +29,7 @@ class Counts:
 
 
 @dataclass(eq=False)
-class Work:
+class Computation:
     """A job that is queued, running or finished, for everybody who submitted it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Work:
 class HeldJob:
     """One holder's hold on a piece of work; implements `tuner.compute.backend.Job`."""
 
-    def __init__(self, jobs: "Jobs", work: Work, *, speculative: bool) -> None:
+    def __init__(self, jobs: "Jobs", work: Computation, *, speculative: bool) -> None:
         self.speculative = speculative
         self._jobs = jobs
         self._work = work
@@ -97,8 +97,8 @@ class Jobs(ABC):
     def __init__(self, *, cache_count: int = CACHE_COUNT, cache_bytes: int = CACHE_BYTES) -> None:
         self.counts = Counts()
         self._cache_count, self._cache_bytes = cache_count, cache_bytes
-        self._under_way: dict[str, Work] = {}
-        self._finished: OrderedDict[str, Work] = OrderedDict()
+        self._under_way: dict[str, Computation] = {}
+        self._finished: OrderedDict[str, Computation] = OrderedDict()
         self._finished_bytes = 0
         self._submissions = 0
         self._closed = False
@@ -122,29 +122,29 @@ class Jobs(ABC):
                 self._weighed(work)
             return job
         self.counts.misses += 1
-        work = Work(name, key, request, self._submissions, asyncio.get_running_loop().create_future())
+        work = Computation(name, key, request, self._submissions, asyncio.get_running_loop().create_future())
         self._under_way[key] = work
         job = self._hold(work, speculative=speculative)
         self._begin(work)
         return job
 
-    def _hold(self, work: Work, *, speculative: bool) -> HeldJob:
+    def _hold(self, work: Computation, *, speculative: bool) -> HeldJob:
         job = HeldJob(self, work, speculative=speculative)
         work.holders.add(job)
         return job
 
-    def _again(self, work: Work, *, speculative: bool) -> HeldJob:
+    def _again(self, work: Computation, *, speculative: bool) -> HeldJob:
         """Return a hold on finished work, which needs no holder to stay."""
         self._finished.move_to_end(work.key)
         if not speculative:
             self._used(work)
         return HeldJob(self, work, speculative=speculative)
 
-    def _used(self, work: Work) -> None:
+    def _used(self, work: Computation) -> None:
         self.counts.speculative_used_s += work.ahead_s
         work.ahead_s = 0.0
 
-    def let_go(self, work: Work) -> None:
+    def let_go(self, work: Computation) -> None:
         """Give work up if nobody holds it any more, unless it is finished."""
         if work.outcome.done():
             return
@@ -154,14 +154,14 @@ class Jobs(ABC):
             self._settle(work, ComputeCancelled(f"{work.name} was cancelled"))
             self._abandon(work)
 
-    def _answered(self, work: Work, reply: bytes) -> None:
+    def _answered(self, work: Computation, reply: bytes) -> None:
         """Note a worker's answer."""
         if reply[:1] == DONE:
             self._settle(work, reply[1:])
         else:
             self._settle(work, ComputeError(reply[1:].decode()))
 
-    def _settle(self, work: Work, outcome: bytes | ComputeError) -> None:
+    def _settle(self, work: Computation, outcome: bytes | ComputeError) -> None:
         """End the work; only results are remembered: what failed may be tried again."""
         if work.outcome.done():
             return
@@ -173,7 +173,7 @@ class Jobs(ABC):
             self._remember(work, len(outcome))
         work.holders.clear()
 
-    def _remember(self, work: Work, size_bytes: int) -> None:
+    def _remember(self, work: Computation, size_bytes: int) -> None:
         work.request = b""  # a hundred times the size of most results
         self._finished[work.key] = work
         self._finished_bytes += size_bytes
@@ -189,13 +189,13 @@ class Jobs(ABC):
             self._settle(work, ComputeCancelled(f"{work.name} was cancelled: the backend was closed"))
 
     @abstractmethod
-    def _begin(self, work: Work) -> None:
+    def _begin(self, work: Computation) -> None:
         """See to it that the work gets done."""
 
     @abstractmethod
-    def _weighed(self, work: Work) -> None:
+    def _weighed(self, work: Computation) -> None:
         """Somebody needs speculative work now, or somebody who needed it does no more."""
 
     @abstractmethod
-    def _abandon(self, work: Work) -> None:
+    def _abandon(self, work: Computation) -> None:
         """Nobody holds the work any more."""

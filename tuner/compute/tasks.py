@@ -5,7 +5,7 @@ Every payload has "space" (see `space_json`) and "state" (see `Optimizer.state`)
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,27 +13,14 @@ from tuner.compute.backend import Json
 from tuner.compute.fallback import fallback_proposal
 from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
-from tuner.compute.spaces import space_from_json, space_json
+from tuner.compute.spaces import space_from_json as space_from_json
+from tuner.compute.spaces import space_json as space_json
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import Knowledge
-from tuner.core.optimizer.records import FITS, Memory, OptimizerState, Recommended, Setting
+from tuner.core.optimizer.records import FITS, Memory, Recommended, Setting
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice, Continuous
 from tuner.core.space.space import Space
-
-__all__ = [
-    "TASKS",
-    "explain",
-    "fallback",
-    "ping",
-    "propose",
-    "question",
-    "recommend",
-    "slices",
-    "space_from_json",
-    "space_json",
-    "warm_up",
-]
 
 Payload = Mapping[str, Json]
 
@@ -68,8 +55,7 @@ def propose(payload: Payload) -> Json:
     """
     optimizer = learned(payload)
     proposal = optimizer.ask()
-    memory = Memory.of(OptimizerState.from_json(optimizer.state()))
-    return {"proposal": proposal.to_json(), "model": memory.to_json()}
+    return {"proposal": proposal.to_json(), "model": optimizer.memory.to_json()}
 
 
 def fallback(payload: Payload) -> Json:
@@ -80,7 +66,7 @@ def fallback(payload: Payload) -> Json:
     space = space_from_json(payload["space"])
     # without the constraints: to check again that every trial satisfies them takes longer than all the rest
     optimizer = learned(payload, Space(space.parameters))
-    memory = Memory.of(OptimizerState.from_json(payload["state"]))
+    memory = Memory.from_json({one.name: payload["state"][one.name] for one in fields(Memory)})
     proposal = fallback_proposal(optimizer, space, memory.asks)
     return {"proposal": proposal.to_json(), "model": replace(memory, asks=memory.asks + 1).to_json()}
 

@@ -1,6 +1,6 @@
-"""The other side of the pool: a nursery process that forks warm workers, and the loop in which each of them answers.
+"""The other side of the pool: a fork server that forks warm workers, and the loop in which each of them answers.
 
-The nursery (see `tuner.compute.fork_server`) imports and warms up everything once; then each socket that it is sent
+The fork server (see `tuner.compute.fork_server`) imports and warms up everything once; then each socket that it is sent
 becomes a worker's, by a fork of a few milliseconds. A message is its length in four bytes, then its bytes. A worker
 first says its process number; then it answers each request, as in `tuner.compute.backend.canonical`, by one message:
 "+" and the result as JSON, or "-" and a sentence. All of them end as soon as the daemon's end of their socket closes.
@@ -81,7 +81,7 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
     return bytes(parts)
 
 
-def nurse(control: socket.socket) -> None:
+def fork_workers(control: socket.socket) -> None:
     """Fork a worker for each socket that comes over `control`, until its other end closes."""
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
@@ -93,20 +93,20 @@ def nurse(control: socket.socket) -> None:
 
 
 def _become_worker(control: socket.socket, descriptor: int) -> None:
-    """Serve, and never return into the nursery."""
+    """Serve, and never return into the fork server."""
     try:
         control.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         serve(socket.socket(fileno=descriptor))
     except OSError:
         os._exit(0)  # the daemon went away while it was being answered
-    except BaseException:  # noqa: BLE001 - nothing may unwind into the nursery's loop
+    except BaseException:  # noqa: BLE001 - nothing may unwind into the fork server's loop
         traceback.print_exc()
     os._exit(1)
 
 
 def main() -> None:
-    """Run the nursery on the socket whose descriptor is the last argument."""
+    """Run the fork server on the socket whose descriptor is the last argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal; the daemon decides
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers leave nothing behind
     os.nice(NICENESS)
@@ -117,4 +117,4 @@ def main() -> None:
     warm_up()
     gc.collect()
     gc.freeze()  # what is shared with the workers stays shared
-    nurse(control)
+    fork_workers(control)

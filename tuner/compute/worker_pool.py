@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from tuner.compute.backend import Stats, WorkerDied
-from tuner.compute.fork_server import START_DEADLINE_S, Nursery, Worker, WorkerLostError
-from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Jobs, Work
+from tuner.compute.fork_server import START_DEADLINE_S, ForkServer, Worker, WorkerLostError
+from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Computation, Jobs
 
 RETRIES = 2
 BACK_OFF_S = 0.1
@@ -34,7 +34,7 @@ class _Slot:
     express: bool = False
     worker: Worker | None = None
     starting: bool = True
-    work: Work | None = None
+    work: Computation | None = None
     call: asyncio.Future[None] | None = None
     began_s: float = 0.0
     began_ahead: bool = False
@@ -68,9 +68,9 @@ class Pool(Jobs):
             raise ValueError(f"a pool has at least one worker, not {workers}")
         super().__init__(cache_count=cache_count, cache_bytes=cache_bytes)
         self._slots = [_Slot(express=True), *(_Slot() for _ in range(workers))]
-        self._queue: dict[str, Work] = {}
+        self._queue: dict[str, Computation] = {}
         self._back_off_s = back_off_s
-        self._nursery = Nursery(start_deadline_s)
+        self._fork_server = ForkServer(start_deadline_s)
         self._tasks: list[asyncio.Task[None]] = []
         self._changed = asyncio.Event()
 
@@ -86,7 +86,7 @@ class Pool(Jobs):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._queue.clear()
         self._close_books()
-        await self._nursery.close()
+        await self._fork_server.close()
 
     async def ready(self) -> None:
         """Wait until every worker is there."""
@@ -95,9 +95,9 @@ class Pool(Jobs):
             await self._changed.wait()
 
     def pids(self) -> list[int]:
-        """Return the process numbers of the workers, that for fallbacks first, and of their nursery last."""
+        """Return the process numbers of the workers, that for fallbacks first, and of their fork server last."""
         running = [slot.worker.pid for slot in self._slots if slot.worker is not None]
-        return running if self._nursery.pid is None else [*running, self._nursery.pid]
+        return running if self._fork_server.pid is None else [*running, self._fork_server.pid]
 
     def stats(self) -> Stats:
         """Return what was done and what is under way."""
@@ -109,14 +109,14 @@ class Pool(Jobs):
             **asdict(self.counts),
         )
 
-    def _begin(self, work: Work) -> None:
+    def _begin(self, work: Computation) -> None:
         self._queue[work.key] = work
         self._dispatch()
 
-    def _weighed(self, work: Work) -> None:
+    def _weighed(self, work: Computation) -> None:
         self._dispatch()
 
-    def _abandon(self, work: Work) -> None:
+    def _abandon(self, work: Computation) -> None:
         self._queue.pop(work.key, None)
         for slot in self._slots:
             if slot.work is work:
@@ -178,7 +178,7 @@ class Pool(Jobs):
                 await asyncio.sleep(min(self._back_off_s * 2.0 ** (slot.failures - 1), LONGEST_BACK_OFF_S))
             slot.starting = True
             try:
-                worker = await self._nursery.worker()
+                worker = await self._fork_server.worker()
             except OSError as error:  # it did not come to be, or there is no descriptor left for it
                 self._lost(slot, error)
                 continue

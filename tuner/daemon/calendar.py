@@ -14,7 +14,7 @@ from tuner.campaign import commands as c
 from tuner.campaign.effects import wake_at
 from tuner.campaign.state import State
 from tuner.daemon.engine import Post
-from tuner.daemon.journal_thread import Archive
+from tuner.daemon.journal_thread import JournalThread
 from tuner.journal.errors import JournalError
 from tuner.journal.store import Store
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 class Calendar:
     """Jobs by the wall clock; watchdog, heartbeats and deadlines are not here, they must not jump with it."""
 
-    def __init__(self, post: Post, archive: Archive, clock: Callable[[], datetime], backups: Path) -> None:
+    def __init__(self, post: Post, archive: JournalThread, clock: Callable[[], datetime], backups: Path) -> None:
         self._post = post
         self._archive = archive
         self._clock = clock

@@ -8,7 +8,7 @@ from tuner.basics.text import listed
 from tuner.campaign import commands as c
 from tuner.campaign.state import Stage, State
 from tuner.daemon.engine import Engine
-from tuner.daemon.runner import Work
+from tuner.daemon.runner import CampaignRunner
 from tuner.daemon.service_manager import Notifier
 
 PARK_S = 10.0  # how long the journal may take for its last words
@@ -22,7 +22,7 @@ class Drain:
 
     Args:
         engine: Owns the campaigns.
-        works: What is done for each.
+        runners: What is done for each.
         notifier: Asks the service manager for more time.
         changed: Set with every change of a state.
         hurry: Set when somebody does not want to wait any longer.
@@ -31,13 +31,13 @@ class Drain:
     def __init__(
         self,
         engine: Engine,
-        works: Mapping[str, Work],
+        runners: Mapping[str, CampaignRunner],
         notifier: Notifier,
         changed: asyncio.Event,
         hurry: asyncio.Event,
     ) -> None:
         self._engine = engine
-        self._works = works
+        self._runners = runners
         self._notifier = notifier
         self._changed = changed
         self._hurry = hurry
@@ -45,16 +45,16 @@ class Drain:
     async def run(self, drain_s: float) -> None:
         """Finish parts under way, bring machines home; campaigns go on when the daemon is back."""
         self._engine.stopping = True
-        for work in self._works.values():
-            work.drain()
+        for runner in self._runners.values():
+            runner.drain()
         await self._until(_no_part_under_way, "a part is being made", drain_s)
         for name in self._waiting(_no_part_under_way):
             log.warning("%s: the part under way is given up after %g s", name, drain_s)
-            self._works[name].give_up_part()
-        unwritten = [name for name in self._works if not await self._park(name)]
-        await asyncio.gather(*(self._works[name].rescue() for name in unwritten))
+            self._runners[name].give_up_part()
+        unwritten = [name for name in self._runners if not await self._park(name)]
+        await asyncio.gather(*(self._runners[name].rescue() for name in unwritten))
         await self._until(lambda state: state.machine.home_wanted is None, "a machine goes home", None, set(unwritten))
-        for name in self._works.keys() - set(unwritten):
+        for name in self._runners.keys() - set(unwritten):
             state = self._engine.states[name]
             if state.machine.requested is not None and not state.machine.home:
                 why = (
@@ -66,7 +66,7 @@ class Drain:
 
     async def rescue(self) -> None:
         """The journal has failed: bring all machines home without it."""
-        await asyncio.gather(*(work.rescue() for work in self._works.values()))
+        await asyncio.gather(*(runner.rescue() for runner in self._runners.values()))
 
     async def _park(self, name: str) -> bool:
         """Write down that the machine is to go home; False if the journal does not take it."""
@@ -75,7 +75,7 @@ class Drain:
         return bool(done)
 
     def _waiting(self, ready: Callable[[State], bool], but: frozenset[str] | set[str] = frozenset()) -> list[str]:
-        return [name for name in self._works if name not in but and not ready(self._engine.states[name])]
+        return [name for name in self._runners if name not in but and not ready(self._engine.states[name])]
 
     async def _until(
         self,

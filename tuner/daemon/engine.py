@@ -17,7 +17,7 @@ from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import MOVED_STAGES, Mode, Stage, State
 from tuner.campaign.step import SYSTEM, step
 from tuner.campaign.terms import Terms
-from tuner.daemon.journal_thread import Archive, RequestKey, row_of
+from tuner.daemon.journal_thread import JournalThread, RequestKey, row_of
 from tuner.daemon.known_campaigns import KnownCampaigns
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.urgent_queue import Ahead
@@ -95,7 +95,7 @@ class Engine:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: JournalThread,
         clock: Callable[[], datetime],
         publish: Callable[[str, Recorded, State], None],
         follow: Callable[[State], None],

@@ -36,7 +36,7 @@ class RequestKey:
     digest: str
 
 
-class Archive:
+class JournalThread:
     """Owns the thread that owns the journal."""
 
     def __init__(self, store: Store, thread: ThreadPoolExecutor) -> None:

@@ -10,7 +10,7 @@ from tuner.campaign.decide import Refusal, automatic
 from tuner.campaign.effects import wanted
 from tuner.campaign.evolve import HistoryError
 from tuner.campaign.state import State
-from tuner.daemon.journal_thread import Archive, load_index, load_state, save_index, save_state
+from tuner.daemon.journal_thread import JournalThread, load_index, load_state, save_index, save_state
 from tuner.errors import TryAgainError
 from tuner.journal.errors import JournalError
 
@@ -32,7 +32,7 @@ class KnownCampaigns:
         set_aside: Those that cannot be read, and why.
     """
 
-    def __init__(self, archive: Archive, clock: Callable[[], datetime]) -> None:
+    def __init__(self, archive: JournalThread, clock: Callable[[], datetime]) -> None:
         self._archive = archive
         self._clock = clock
         self._kept: dict[str, int] = {}

@@ -23,7 +23,7 @@ _TASKS = {"recommendation": "recommend", "explanation": "explain", "slices": "sl
 _Question = tuple[str, str, int]  # operation, campaign, number of its last event: the answer depends on nothing else
 
 
-class Questions:
+class ModelQuestions:
     """Answers that are known, and those that are being computed.
 
     Args:

@@ -25,8 +25,8 @@ from tuner.config import parse_config
 from tuner.config.plugins import load_adapter
 from tuner.daemon.engine import Engine
 from tuner.daemon.intake import Asked, body_of, digest
-from tuner.daemon.journal_thread import Archive, RequestKey
-from tuner.daemon.model_questions import Questions
+from tuner.daemon.journal_thread import JournalThread, RequestKey
+from tuner.daemon.model_questions import ModelQuestions
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
 from tuner.errors import ConfigError
@@ -57,7 +57,7 @@ class Answers:
     def __init__(
         self,
         engine: Engine,
-        archive: Archive,
+        archive: JournalThread,
         compute: Backend,
         machine_of: Callable[[str], Machine | None],
         clock: Callable[[], datetime],
@@ -76,7 +76,7 @@ class Answers:
         self._plans = asyncio.Semaphore(1)
         self._troubles = troubles
         self._busy = busy
-        self._questions = Questions(compute)
+        self._questions = ModelQuestions(compute)
         self._one_config = asyncio.Semaphore(1)  # a large configuration takes a thread that machines need too
         self._few_readers = asyncio.Semaphore(MOST_READERS)
 

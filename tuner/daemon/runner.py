@@ -26,7 +26,7 @@ Progress = Callable[[str, str, float | None], None]
 
 
 @dataclass(slots=True)
-class Surroundings:
+class Context:
     """What all campaigns share.
 
     Attributes:
@@ -47,11 +47,11 @@ class Surroundings:
 
 
 @dataclass
-class Work:
+class CampaignRunner:
     """One campaign's machine and what is being done with it."""
 
     name: str
-    around: Surroundings
+    context: Context
     machine: Machine
     where: Whereabouts = field(default_factory=Whereabouts)
     draining: bool = False
@@ -63,7 +63,7 @@ class Work:
     _performer: Performer = field(init=False)
 
     def __post_init__(self) -> None:
-        self._speculation = Speculation(self.around.compute)
+        self._speculation = Speculation(self.context.compute)
         self._performer = Performer(
             self.name,
             self.machine,
@@ -71,14 +71,14 @@ class Work:
             self._compute,
             asyncio.sleep,
             self._news,
-            self.around.engine,
+            self.context.engine,
             self.where,
         )
 
     @classmethod
-    def of(cls, state: State, around: Surroundings) -> "Work":
+    def of(cls, state: State, context: Context) -> "CampaignRunner":
         """The work of a campaign that has done nothing yet."""
-        return cls(state.name, around, Machine(state.terms), Whereabouts.of(state.machine))
+        return cls(state.name, context, Machine(state.terms), Whereabouts.of(state.machine))
 
     def follow(self, state: State) -> None:
         """Begin what the state wants, give up what it does not want any more."""
@@ -91,7 +91,7 @@ class Work:
             self._change(want, state)
         if want is None and state.mode in ENDED and self.machine.running:
             self._let_go(state)
-        if self.around.speculate and not self.draining:
+        if self.context.speculate and not self.draining:
             self._speculation.update(state)
 
     def _let_go(self, state: State) -> None:
@@ -181,11 +181,11 @@ class Work:
             await self._tell(c.Fault(text=f"a defect in tuner: {type(error).__name__}: {error}"), effect)
 
     async def _tell(self, command: c.Command, effect: Effect) -> bool:
-        result = await self.around.post(self.name, command, effect=effect)
+        result = await self.context.post(self.name, command, effect=effect)
         return bool(result.status == "done")
 
     async def _compute(self, state: State) -> tuple[Any, str]:
-        return await proposal(self.around.compute, model_input(state), self.around.deadline_s)
+        return await proposal(self.context.compute, model_input(state), self.context.deadline_s)
 
     def _news(self, text: str, done: float | None) -> None:
-        self.around.progress(self.name, text, done)
+        self.context.progress(self.name, text, done)

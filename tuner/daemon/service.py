@@ -32,9 +32,9 @@ from tuner.daemon.authenticator import Authenticator
 from tuner.daemon.calendar import Calendar
 from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Engine
-from tuner.daemon.journal_thread import Archive
+from tuner.daemon.journal_thread import JournalThread
 from tuner.daemon.operations import Answers, Facts
-from tuner.daemon.runner import Surroundings, Work
+from tuner.daemon.runner import CampaignRunner, Context
 from tuner.daemon.service_manager import Notifier, watchdog_s
 from tuner.daemon.sockets import Sockets
 from tuner.daemon.troubles import Troubles
@@ -101,7 +101,7 @@ class Service:
         self._setup = setup
         self._notifier = notifier
         self._clock = clock
-        self._works: dict[str, Work] = {}
+        self._runners: dict[str, CampaignRunner] = {}
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -115,18 +115,18 @@ class Service:
         setup = self._setup
         self._signals()
         _prepare_processes()
-        self._archive = await Archive.open(setup.places.state_directory)
+        self._archive = await JournalThread.open(setup.places.state_directory)
         secure = [e for e in (setup.places.requests, setup.places.events) if is_encrypted(e)]
         authenticator = Authenticator(
             KeyRing.open(setup.places.state_directory) if secure else None, Role(setup.config.daemon.local_role)
         )
         self._sockets = Sockets(authenticator, self._clock, self._troubles)
         self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
-        self._drain = Drain(self._engine, self._works, self._notifier, self._changed, self._hurry)
+        self._drain = Drain(self._engine, self._runners, self._notifier, self._changed, self._hurry)
         backups = setup.places.state_directory / "backups"
         self._calendar = Calendar(self._engine.post, self._archive, self._clock, backups)
         async with self._backend() as compute:
-            self._around = Surroundings(
+            self._context = Context(
                 self._engine.post,
                 compute,
                 self._sockets.progress,
@@ -138,7 +138,7 @@ class Service:
                 await self._serve(compute)
             finally:
                 self._calendar.stop()
-                await asyncio.gather(*(work.close() for work in self._works.values()), return_exceptions=True)
+                await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
                 self._sockets.close()
         await self._engine.close()
         await self._archive.close()
@@ -233,13 +233,13 @@ class Service:
 
     def _unwritten(self, name: str, command: c.Command) -> None:
         """A stop that cannot be written down is still a stop."""
-        work = self._works.get(name)
-        if work is None:
+        runner = self._runners.get(name)
+        if runner is None:
             return
         if isinstance(command, c.Abort):
-            work.machine.kill()
+            runner.machine.kill()
         else:
-            self._keep(asyncio.create_task(work.rescue()))
+            self._keep(asyncio.create_task(runner.rescue()))
 
     def _keep(self, task: "asyncio.Task[None]") -> None:
         self._tasks.add(task)
@@ -307,16 +307,16 @@ class Service:
 
     def _follow(self, state: State) -> None:
         self._changed.set()
-        work = self._works.get(state.name)
-        if work is None:
-            work = self._works[state.name] = Work.of(state, self._around)
-            work.draining = self._engine.stopping
-        work.follow(state)
+        runner = self._runners.get(state.name)
+        if runner is None:
+            runner = self._runners[state.name] = CampaignRunner.of(state, self._context)
+            runner.draining = self._engine.stopping
+        runner.follow(state)
         self._calendar.follow(state)
 
     def _machine_of(self, name: str) -> Machine | None:
-        work = self._works.get(name)
-        return None if work is None else work.machine
+        runner = self._runners.get(name)
+        return None if runner is None else runner.machine
 
     def _heads(self) -> dict[str, int]:
         return {name: state.count for name, state in self._engine.states.items()}

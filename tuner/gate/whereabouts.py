@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from tuner.campaign.events import SettingMap
-from tuner.campaign.state import Machine
+from tuner.campaign.state import MachineState
 from tuner.campaign.terms import Terms
 from tuner.gate.plan import has_ways, misplaced, read_back_problem
 
@@ -31,7 +31,7 @@ class Whereabouts:
         self.ours = verified is not None
 
     @classmethod
-    def of(cls, machine: Machine) -> "Whereabouts":
+    def of(cls, machine: MachineState) -> "Whereabouts":
         """What the journal knows; a setting that may or may not have arrived is not known."""
         return cls(verified=machine.requested if machine.verified else None)
 

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from tuner.lab.judges.by_name import JudgeError, Question, make_judge
+from tuner.lab.judges.by_name import AskedDuel, JudgeError, make_judge
 
 
 def part(number, cost=None, **setting):
@@ -13,14 +13,14 @@ def part(number, cost=None, **setting):
 def answers(spec, seed=0, count=200):
     """An easy pair, asked again and again; the right answer is left."""
     judge = make_judge(spec, seed)
-    return [judge(Question(duel, part(2, 1.0), part(1, 5.0))) for duel in range(1, count + 1)]
+    return [judge(AskedDuel(duel, part(2, 1.0), part(1, 5.0))) for duel in range(1, count + 1)]
 
 
 def test_an_oracle_prefers_the_lower_cost_on_either_side_and_keeps_the_older_of_equals():
     judge = make_judge("oracle", 0)
-    assert judge(Question(1, part(2, 1.0), part(1, 5.0))).side == "left"
-    assert judge(Question(2, part(1, 5.0), part(2, 1.0))).side == "right"
-    assert judge(Question(3, part(2, 3.0), part(1, 3.0))).side == "right"
+    assert judge(AskedDuel(1, part(2, 1.0), part(1, 5.0))).side == "left"
+    assert judge(AskedDuel(2, part(1, 5.0), part(2, 1.0))).side == "right"
+    assert judge(AskedDuel(3, part(2, 3.0), part(1, 3.0))).side == "right"
 
 
 def test_a_noisy_judge_errs_as_often_as_it_says_and_the_same_way_for_the_same_seed():
@@ -37,8 +37,8 @@ def test_a_probit_judge_errs_where_the_difference_is_small_beside_its_noise():
 
 def test_an_answer_depends_on_the_duel_and_not_on_what_was_asked_before():
     fresh, used = make_judge("noisy:0.5", 3), make_judge("noisy:0.5", 3)
-    asked = [used(Question(duel, part(2, 1.0), part(1, 5.0))).side for duel in range(1, 20)]
-    assert fresh(Question(19, part(2, 1.0), part(1, 5.0))).side == asked[-1]
+    asked = [used(AskedDuel(duel, part(2, 1.0), part(1, 5.0))).side for duel in range(1, 20)]
+    assert fresh(AskedDuel(19, part(2, 1.0), part(1, 5.0))).side == asked[-1]
 
 
 def test_two_operators_answer_under_their_own_names():
@@ -61,9 +61,9 @@ def test_a_function_of_a_file_is_given_settings_and_measurements(tmp_path):
         "    return 'left' if rng.random() < 0.5 else 'right'\n"
     )
     judge = make_judge(f"{file}:hotter", 0)
-    assert judge(Question(1, part(1, heat=5), part(2, heat=4))).side == "left"
-    assert judge(Question(2, part(1, heat=3), part(2, heat=4))).side == "right"
-    assert judge(Question(3, part(1, heat=4), part(2, heat=4))).side == "tie"
+    assert judge(AskedDuel(1, part(1, heat=5), part(2, heat=4))).side == "left"
+    assert judge(AskedDuel(2, part(1, heat=3), part(2, heat=4))).side == "right"
+    assert judge(AskedDuel(3, part(1, heat=4), part(2, heat=4))).side == "tie"
     assert {answer.side for answer in answers(f"{file}:chance")} == {"left", "right"}
     assert answers(f"{file}:chance") == answers(f"{file}:chance")
 
@@ -78,7 +78,7 @@ def test_a_program_reads_json_and_prints_its_answer(tmp_path):
         "print(min(cost, key=cost.get))\n"
     )
     judge = make_judge(f"{sys.executable} '{file}'", 4)
-    assert judge(Question(7, part(2, 1.0), part(1, 5.0))).side == "left"
+    assert judge(AskedDuel(7, part(2, 1.0), part(1, 5.0))).side == "left"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_function_that_gives_no_answer_is_named_with_the_reason(tmp_path, text
     file.write_text(text)
     judge = make_judge(f"{file}:judge", 0)
     with pytest.raises(JudgeError) as error:
-        judge(Question(1, part(1, 1.0), part(2, 2.0)))
+        judge(AskedDuel(1, part(1, 1.0), part(2, 2.0)))
     assert said in str(error.value)
     assert "broken.py:judge" in str(error.value)
 
@@ -156,7 +156,7 @@ def test_a_function_may_do_to_its_parts_what_it_likes(tmp_path):
         "def judge(left, right):\n    left['setting'].clear()\n    right['measurements'].clear()\n    return 'left'\n"
     )
     left, right = part(1, 1.0, heat=3.0), part(2, 2.0, heat=4.0)
-    assert make_judge(f"{file}:judge", 0)(Question(1, left, right)).side == "left"
+    assert make_judge(f"{file}:judge", 0)(AskedDuel(1, left, right)).side == "left"
     assert (left, right) == (part(1, 1.0, heat=3.0), part(2, 2.0, heat=4.0))
 
 
@@ -166,7 +166,7 @@ def test_a_function_that_does_not_come_back_is_given_up(tmp_path, monkeypatch):
     file.write_text("import threading\ndef judge(left, right):\n    threading.Event().wait()\n")
     judge = make_judge(f"{file}:judge", 0)
     with pytest.raises(JudgeError, match=r"gave no answer within 0\.05 s"):
-        judge(Question(1, part(1, 1.0), part(2, 2.0)))
+        judge(AskedDuel(1, part(1, 1.0), part(2, 2.0)))
 
 
 @pytest.mark.parametrize(
@@ -180,11 +180,11 @@ def test_a_function_that_does_not_come_back_is_given_up(tmp_path, monkeypatch):
 def test_a_program_that_gives_no_answer_is_named_with_the_reason(script, said):
     judge = make_judge(f'{sys.executable} -c "{script}"', 0)
     with pytest.raises(JudgeError) as error:
-        judge(Question(1, part(1, 1.0), part(2, 2.0)))
+        judge(AskedDuel(1, part(1, 1.0), part(2, 2.0)))
     assert said in str(error.value)
 
 
 def test_a_judge_by_cost_says_which_measurement_it_misses():
     judge = make_judge("oracle", 0)
     with pytest.raises(JudgeError, match="part P1 has no measurement 'objective'"):
-        judge(Question(1, part(1), part(2, 2.0)))
+        judge(AskedDuel(1, part(1), part(2, 2.0)))

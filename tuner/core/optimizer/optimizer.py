@@ -20,7 +20,7 @@ from tuner.core.optimizer.proposer import (
     next_kind,
 )
 from tuner.core.optimizer.questions import Question, next_question
-from tuner.core.optimizer.records import FITS, STATE_VERSION, OptimizerState, Proposal
+from tuner.core.optimizer.records import FITS, STATE_VERSION, Memory, OptimizerState, Proposal
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.fitting import Fit
@@ -224,18 +224,16 @@ class Optimizer:
         known = self._learn()
         return [(cycle, resolving_duel(known, cycle).number) for cycle in found]
 
+    @property
+    def memory(self) -> Memory:
+        """What it carries from one proposal to the next."""
+        fits = {name: _fit_json(getattr(self._fits, name)) for name in FITS}
+        return Memory(asks=self._asks, leader=self._leader, doubted=self._fits.doubted, fits=fits)
+
     def state(self) -> dict[str, Any]:
         """Return everything as plain JSON data; `from_state` goes on from there, bit for bit."""
-        state = OptimizerState.of(
-            self,
-            trials=tuple(self.ledger.trials.values()),
-            judgments=tuple(self.ledger.judgments.values()),
-            asks=self._asks,
-            leader=self._leader,
-            doubted=self._fits.doubted,
-            fits={name: _fit_json(getattr(self._fits, name)) for name in FITS},
-        )
-        return state.to_json()
+        trials, judgments = (tuple(told.values()) for told in (self.ledger.trials, self.ledger.judgments))
+        return OptimizerState.of(self, trials=trials, judgments=judgments, **self.memory.to_json()).to_json()
 
     @classmethod
     def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> Self:

@@ -16,7 +16,7 @@ from tuner.config import Campaign
 from tuner.daemon.views import phase
 from tuner.errors import TunerError
 from tuner.lab.demo.sample import sample_config
-from tuner.lab.judges.by_name import Answerer, Question, make_judge
+from tuner.lab.judges.by_name import Answerer, AskedDuel, make_judge
 from tuner.lab.local_daemon import LocalDaemon
 from tuner.lab.simulate.prepare import as_toml, chosen_campaign, scripted, seeded
 from tuner.report.story import read_history, recorded
@@ -208,11 +208,7 @@ class Session:
         duel = None if self.state is None else self.state.duel
         if duel is None or self._judge is None:
             return
-        parts = [
-            {"number": trial.number, "tag": trial.tag, "setting": trial.setting, "measurements": trial.measurements}
-            for trial in (self.trials[duel.left - 1], self.trials[duel.right - 1])
-        ]
-        answer = self._judge(Question(duel.number, *parts))
+        answer = self._judge(AskedDuel.of(duel.number, *(self.trials[side - 1] for side in (duel.left, duel.right))))
         winner = duel.left if answer.side == "left" else duel.right
         with contextlib.suppress(ReplyError):  # somebody at a console was quicker
             client.judge(self.campaign.name, duel.number, winner)

@@ -43,7 +43,7 @@ class JudgeError(TunerError):
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedDuel:
     """A duel as a scripted judge sees it: each part has its number, tag, setting and measurements."""
 
     duel: int
@@ -51,13 +51,13 @@ class Question:
     right: Part
 
     @classmethod
-    def of(cls, duel: int, *sides: object) -> "Question":
+    def of(cls, duel: int, *sides: object) -> "AskedDuel":
         """Of two trials, of a campaign's state or of the wire."""
         return cls(duel, *({name: getattr(trial, name) for name in PART} for trial in sides))
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgeAnswer:
     """Which side is better, and who says so."""
 
     side: Side
@@ -67,7 +67,7 @@ class Answer:
 class Answerer(Protocol):
     """Answers the duels of one run."""
 
-    def __call__(self, question: Question) -> Answer:
+    def __call__(self, question: AskedDuel) -> JudgeAnswer:
         """Say which part is better."""
 
 
@@ -126,13 +126,13 @@ class _ByCost:
         self._judge = judge
         self._seed = seed
 
-    def __call__(self, question: Question) -> Answer:
+    def __call__(self, question: AskedDuel) -> JudgeAnswer:
         new, old = sorted((question.left, question.right), key=lambda part: -int(part["number"]))
         rng = np.random.default_rng([self._seed, _STREAM, question.duel])
         wins = self._judge.prefers_new(self._cost(new), self._cost(old), rng)
         operator = self._judge.operator if isinstance(self._judge, TwoOperators) else None
         better = new if wins else old
-        return Answer("left" if better is question.left else "right", operator or OPERATOR)
+        return JudgeAnswer("left" if better is question.left else "right", operator or OPERATOR)
 
     def _cost(self, part: Part) -> float:
         try:
@@ -152,7 +152,7 @@ class _Function:
         self._seed = seed
         self._random = "rng" in inspect.signature(function).parameters
 
-    def __call__(self, question: Question) -> Answer:
+    def __call__(self, question: AskedDuel) -> JudgeAnswer:
         more = {"rng": np.random.default_rng([self._seed, _STREAM, question.duel])} if self._random else {}
         # copies to the last number: what a judge does to its parts is nothing to the campaign
         parts = copy.deepcopy((dict(question.left), dict(question.right)))
@@ -173,7 +173,7 @@ class _Function:
             raise JudgeError(f"the judge {self._spec} failed: {type(error).__name__}: {error}") from error
         if not said:
             raise JudgeError(f"the judge {self._spec} gave no answer within {ANSWER_S:g} s")
-        return Answer(_side(said[0], self._spec))
+        return JudgeAnswer(_side(said[0], self._spec))
 
 
 class _Program:
@@ -184,7 +184,7 @@ class _Program:
         self._command = command
         self._seed = seed
 
-    def __call__(self, question: Question) -> Answer:
+    def __call__(self, question: AskedDuel) -> JudgeAnswer:
         asked = {"duel": question.duel, "left": question.left, "right": question.right, "seed": self._seed}
         try:
             done = subprocess.run(  # noqa: S603 - the user named this program; no shell reads it
@@ -205,7 +205,7 @@ class _Program:
             raise JudgeError(
                 f"the judge {self._spec} ended with {done.returncode}: {said[-1] if said else 'no reason'}"
             )
-        return Answer(_side(done.stdout.strip().strip('"'), self._spec))
+        return JudgeAnswer(_side(done.stdout.strip().strip('"'), self._spec))
 
 
 def _side(said: object, spec: str) -> Side:

@@ -24,7 +24,7 @@ from tuner.config.plugins import load_adapter
 from tuner.core.space.parameters import SpaceError
 from tuner.daemon.perform import Performer
 from tuner.errors import ConfigError, TunerError
-from tuner.lab.judges.by_name import Answerer, Question
+from tuner.lab.judges.by_name import Answerer, AskedDuel
 from tuner.lab.simulate.results import RunResult
 from tuner.problems import get_problem
 from tuner.report.truth import Truth
@@ -33,7 +33,7 @@ from tuner.report.truth import Truth
 _FAULTS = ("crash_probability", "hang_probability", "dropout_probability", "garbage_probability", "open_guard_every")
 
 
-class Told(Protocol):
+class TellProgress(Protocol):
     """Is told how many trials of a run are done."""
 
     def __call__(self, seed: int, trials: int) -> None:
@@ -41,7 +41,7 @@ class Told(Protocol):
 
 
 def run_in_process(
-    campaign: Campaign, judge: Answerer, told: Told, clock: Callable[[], datetime] = utc_now
+    campaign: Campaign, judge: Answerer, told: TellProgress, clock: Callable[[], datetime] = utc_now
 ) -> RunResult:
     """Run a campaign as `tuner.lab.simulate.prepare.scripted` made it until it ends by itself.
 
@@ -56,7 +56,7 @@ def run_in_process(
     return asyncio.run(_run(campaign, judge, told, clock))
 
 
-async def _run(campaign: Campaign, judge: Answerer, told: Told, clock: Callable[[], datetime]) -> RunResult:
+async def _run(campaign: Campaign, judge: Answerer, told: TellProgress, clock: Callable[[], datetime]) -> RunResult:
     begin_s = time.perf_counter()
     terms = Terms.of(campaign)
     books = Books(campaign.name, clock)
@@ -72,7 +72,7 @@ async def _run(campaign: Campaign, judge: Answerer, told: Told, clock: Callable[
             if effect is not None:
                 await performer.do(effect, state)
             elif duel is not None:
-                answer = judge(Question.of(duel.number, state.trials[duel.left - 1], state.trials[duel.right - 1]))
+                answer = judge(AskedDuel.of(duel.number, state.trials[duel.left - 1], state.trials[duel.right - 1]))
                 books.tell(
                     _answered(duel.number, answer.side, duel.left, duel.right), Actor(answer.operator, "operator")
                 )

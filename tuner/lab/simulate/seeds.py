@@ -12,11 +12,11 @@ from tuner.basics.threads import one_blas_thread
 from tuner.config import Campaign
 from tuner.errors import TunerError
 from tuner.lab.judges.by_name import make_judge
-from tuner.lab.simulate.in_process import Told, run_in_process
+from tuner.lab.simulate.in_process import TellProgress, run_in_process
 from tuner.lab.simulate.results import RunResult
 
 
-def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told) -> Iterator[RunResult]:
+def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress) -> Iterator[RunResult]:
     """Yield the runs in the order in which they end; if one fails the rest is given up.
 
     Args:

@@ -16,9 +16,9 @@ from typing import Any
 from tuner.basics.files import write_text
 from tuner.config import Campaign
 from tuner.errors import TunerError
-from tuner.lab.judges.by_name import Answerer, Question, make_judge
+from tuner.lab.judges.by_name import Answerer, AskedDuel, make_judge
 from tuner.lab.local_daemon import LocalDaemon
-from tuner.lab.simulate.in_process import Told
+from tuner.lab.simulate.in_process import TellProgress
 from tuner.lab.simulate.prepare import as_toml
 from tuner.lab.simulate.results import RunResult
 from tuner.problems import get_problem
@@ -45,7 +45,7 @@ level = "warning"
 
 
 def run_batches(
-    campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told, state: Path | None = None
+    campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress, state: Path | None = None
 ) -> Iterator[RunResult]:
     """Yield the runs in the order in which they end.
 
@@ -73,7 +73,7 @@ def _place(state: Path | None, number: int) -> Iterator[Path]:
         yield Path(directory)
 
 
-def _batch(campaigns: Sequence[Campaign], spec: str, jobs: int, told: Told, place: Path) -> Iterator[RunResult]:
+def _batch(campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress, place: Path) -> Iterator[RunResult]:
     config = place / "tuner.toml"
     write_text(config, _HEAD.format(workers=jobs) + "\n".join(map(as_toml, campaigns)))
     waiting: queue.SimpleQueue[Campaign] = queue.SimpleQueue()
@@ -138,14 +138,14 @@ class Wired:
         self._campaign = campaign
         self._alive = alive
 
-    def run(self, judge: Answerer, told: Told, stopped: Callable[[], bool]) -> RunResult:
+    def run(self, judge: Answerer, told: TellProgress, stopped: Callable[[], bool]) -> RunResult:
         """Start it, answer every question, and return what came of it."""
         begin_s = time.perf_counter()
         self._client.start(self._campaign.name)
         view = self._until_over(judge, told, stopped)
         return self._result(view, time.perf_counter() - begin_s)
 
-    def _until_over(self, judge: Answerer, told: Told, stopped: Callable[[], bool]) -> CampaignView:
+    def _until_over(self, judge: Answerer, told: TellProgress, stopped: Callable[[], bool]) -> CampaignView:
         name = self._campaign.name
         with contextlib.closing(self._client.events(name)) as items:  # type: ignore[type-var]
             for item in items:
@@ -164,7 +164,7 @@ class Wired:
         duel = view.duel
         if duel is None:
             return
-        answer = judge(Question.of(duel.number, duel.left, duel.right))
+        answer = judge(AskedDuel.of(duel.number, duel.left, duel.right))
         self._client.actor = answer.operator
         if answer.side == "tie":
             self._client.tie(view.name, duel.number)
