@@ -86,7 +86,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Write every parameter."""
-        check_setting(setting, self.parameters)
+        setting = check_setting(setting, self.parameters)
         entries = self.settings.parameters
         values = [(i.name, entries[i.name], _to_raw(entries[i.name], setting[i.name])) for i in self.parameters]
         self._begin(deadline_s)

@@ -37,7 +37,6 @@ from tuner.adapter import (
 __all__ = ["AdapterConformance", "LinkConformance", "sample_settings"]
 
 
-_SAME = 1e-9  # of the range: two values on a grid that differ by rounding only
 _PLACES = (0.25, 0.75, 0.5, 0.0, 1.0)  # between low and high, where samples are taken
 
 
@@ -56,12 +55,8 @@ def _samples(parameter: ParameterInfo) -> list[Value]:
     high = start + 1.0 if parameter.high is None else parameter.high
     values: list[Value] = [parameter.start]
     for place in _PLACES:
-        value: float = low + (high - low) * place
-        if parameter.step:
-            value = low + parameter.step * round((value - low) / parameter.step)
-        elif parameter.kind == "integer":
-            value = round(value)
-        if all(abs(value - float(known)) > _SAME * (high - low) for known in values):
+        value = parameter.domain.snapped(low + (high - low) * place)
+        if not any(parameter.domain.same(value, known) for known in values):
             values.append(value)
     return values
 
@@ -230,7 +225,7 @@ class AdapterConformance:
         self.check_values(actual)
         for parameter in self.parameters:
             have, wanted = actual[parameter.name], setting[parameter.name]
-            near = have == wanted if isinstance(wanted, str) else abs(float(have) - wanted) <= parameter.tolerance
+            near = parameter.domain.same(have, wanted, parameter.tolerance)
             require(near, f"{parameter.name} was set to {wanted!r} and is read back as {have!r}")
 
     def check_values(self, actual: object) -> None:
