@@ -18,10 +18,10 @@ TURNS = 50
 @pytest.fixture
 def begun(monkeypatch):
     """What was begun, in its order."""
-    found = []
+    found = asyncio.Queue()
 
     def begin(sockets, visit, answer):
-        found.append(visit)
+        found.put_nowait(visit)
 
     monkeypatch.setattr(Sockets, "_begin", begin)
     return found
@@ -46,13 +46,12 @@ async def test_an_ordinary_request_is_begun_after_the_urgent_one_or_after_a_mome
     try:
         task = await answering(sockets)
         if done:
-            assert begun == []
+            assert begun.empty()
             sockets._urgent = 0
             sockets._calm.set()
-        while not begun:
-            await asyncio.sleep(0)
+        await begun.get()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     finally:
         sockets.close()
-    assert len(begun) == 1
+    assert begun.empty()
