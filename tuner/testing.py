@@ -33,6 +33,7 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.core.values import finite
 
 __all__ = ["AdapterConformance", "LinkConformance", "sample_settings"]
 
@@ -247,8 +248,7 @@ class AdapterConformance:
         require(isinstance(outcome.valid, bool), f"valid must be true or false, not {outcome.valid!r}")
         require(outcome.valid or outcome.reason.strip(), "a non-valid outcome needs a reason")
         for name, value in outcome.measurements.items():
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            require(number, f"the measurement {name} must be a finite number, not {value!r}")
+            require(finite(value) is not None, f"the measurement {name} must be a finite number, not {value!r}")
 
     def check_unwell(self, adapter: Adapter[Any], deadline_s: float) -> None:
         """Fail unless health says that the machine cannot take a setting, or that it does not answer."""
