@@ -9,15 +9,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from tuner.core.space.values import Domain, Kind, Value
 from tuner.errors import TunerError
+
+__all__ = [
+    "API_VERSION",
+    "Adapter",
+    "AdapterError",
+    "AdapterSettings",
+    "DeadlineError",
+    "Domain",
+    "Health",
+    "LinkError",
+    "Outcome",
+    "ParameterInfo",
+    "RefusedError",
+    "Setting",
+    "Value",
+]
 
 API_VERSION = 1
 
-Value = float | int | str
 Setting = Mapping[str, Value]
 
 
@@ -66,7 +82,7 @@ class ParameterInfo:
     """
 
     name: str
-    kind: Literal["continuous", "integer", "stepped", "choice"]
+    kind: Kind
     start: Value
     low: float | None = None
     high: float | None = None
@@ -74,6 +90,13 @@ class ParameterInfo:
     choices: tuple[str, ...] = ()
     unit: str = ""
     tolerance: float = 0.0
+
+    @property
+    def domain(self) -> Domain:
+        """The values it may have: says whether one is legal, and why not."""
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        return Domain(self.name, self.kind, low, high, self.step or 0.0, self.choices)
 
 
 @dataclass(frozen=True, slots=True)

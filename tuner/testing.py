@@ -33,11 +33,11 @@ from tuner.adapter import (
     Setting,
     Value,
 )
+from tuner.core.space.values import finite
 
 __all__ = ["AdapterConformance", "LinkConformance", "sample_settings"]
 
 
-_SAME = 1e-9  # of the range: two values on a grid that differ by rounding only
 _PLACES = (0.25, 0.75, 0.5, 0.0, 1.0)  # between low and high, where samples are taken
 
 
@@ -56,12 +56,8 @@ def _samples(parameter: ParameterInfo) -> list[Value]:
     high = start + 1.0 if parameter.high is None else parameter.high
     values: list[Value] = [parameter.start]
     for place in _PLACES:
-        value: float = low + (high - low) * place
-        if parameter.step:
-            value = low + parameter.step * round((value - low) / parameter.step)
-        elif parameter.kind == "integer":
-            value = round(value)
-        if all(abs(value - float(known)) > _SAME * (high - low) for known in values):
+        value = parameter.domain.snapped(low + (high - low) * place)
+        if not any(parameter.domain.same(value, known) for known in values):
             values.append(value)
     return values
 
@@ -230,7 +226,7 @@ class AdapterConformance:
         self.check_values(actual)
         for parameter in self.parameters:
             have, wanted = actual[parameter.name], setting[parameter.name]
-            near = have == wanted if isinstance(wanted, str) else abs(float(have) - wanted) <= parameter.tolerance
+            near = parameter.domain.same(have, wanted, parameter.tolerance)
             require(near, f"{parameter.name} was set to {wanted!r} and is read back as {have!r}")
 
     def check_values(self, actual: object) -> None:
@@ -252,8 +248,7 @@ class AdapterConformance:
         require(isinstance(outcome.valid, bool), f"valid must be true or false, not {outcome.valid!r}")
         require(outcome.valid or outcome.reason.strip(), "a non-valid outcome needs a reason")
         for name, value in outcome.measurements.items():
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            require(number, f"the measurement {name} must be a finite number, not {value!r}")
+            require(finite(value) is not None, f"the measurement {name} must be a finite number, not {value!r}")
 
     def check_unwell(self, adapter: Adapter[Any], deadline_s: float) -> None:
         """Fail unless health says that the machine cannot take a setting, or that it does not answer."""

@@ -157,7 +157,7 @@ class CommandAdapter(Adapter[CommandSettings]):
 
     def _take(self, operation: Operation, setting: Setting, deadline_s: float) -> None:
         self._require_open()
-        check_setting(setting, self.parameters)
+        setting = check_setting(setting, self.parameters)
         if "apply" in self.settings.operations:
             self._run(operation, deadline_s, setting=setting)
         self._setting = dict(setting)

@@ -107,7 +107,7 @@ class LineAdapter(Adapter[LineSettings]):
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Let the controller apply a setting; it answers when the machine has taken it."""
-        check_setting(setting, self.parameters)
+        setting = check_setting(setting, self.parameters)
         self._perform(new_job("apply", dict(setting)), deadline_s)
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:

@@ -81,7 +81,7 @@ class MqttAdapter(Adapter[MqttSettings]):
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Publish a setting and wait until the machine has accepted it, or has it."""
-        check_setting(setting, self.parameters)
+        setting = check_setting(setting, self.parameters)
         deadline = self._ready(deadline_s)
         since, request = self._link.mark(), self._new_id()
         if one_by_one(self.settings.set):

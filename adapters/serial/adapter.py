@@ -61,7 +61,7 @@ class SerialAdapter(Adapter[SerialSettings]):
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Send a line for each parameter, or one for all; every one must be accepted."""
-        check_setting(setting, self.parameters)
+        setting = check_setting(setting, self.parameters)
         deadline = self._ready(deadline_s)
         done: list[str] = []
         for name, line in setting_lines(self.settings, self.parameters, setting):

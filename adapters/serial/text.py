@@ -13,7 +13,6 @@ from adapters.shared.values import NO_REASON, check_template, value_from_text
 from tuner.adapter import AdapterSettings, LinkError, Outcome, ParameterInfo, Setting, Value
 from tuner.basics.text import shown
 
-_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
 _NOT_MEASUREMENTS = ("tag", "photo", "reason")
 
 
@@ -187,11 +186,9 @@ def _written_badly(settings: SerialSettings, parameter: ParameterInfo) -> Iterat
             error_of_writing = abs(written - float(value))
         except ValueError:
             continue  # a machine may want hexadecimal
-        if parameter.low is not None and parameter.high is not None:
-            rounding = _ROUNDING * (parameter.high - parameter.low)
-            if not parameter.low - rounding <= written <= parameter.high + rounding:
-                yield f"set writes {parameter.name} = {value!r} as {text}, which is outside of its limits"
-                return
+        if not parameter.choices and not parameter.domain.inside(written):
+            yield f"set writes {parameter.name} = {value!r} as {text}, which is outside of its limits"
+            return
         if error_of_writing > parameter.tolerance * (1 + 1e-9):
             yield (
                 f"set writes {parameter.name} = {value!r} as {text}, "
@@ -203,14 +200,7 @@ def _written_badly(settings: SerialSettings, parameter: ParameterInfo) -> Iterat
 def _samples(parameter: ParameterInfo) -> list[Value]:
     if parameter.choices:
         return list(parameter.choices)
-    values: list[Value] = [parameter.start]
-    if parameter.low is not None and parameter.high is not None:
-        inside = parameter.low + (parameter.high - parameter.low) / 3**0.5
-        if parameter.step:
-            inside = parameter.low + parameter.step
-        highest = parameter.high
-        if parameter.step:
-            highest = parameter.low + parameter.step * math.floor((highest - parameter.low) / parameter.step + 1e-6)
-        numbers = (inside, parameter.low, highest)
-        values += [round(number) if parameter.kind == "integer" else number for number in numbers]
-    return values
+    if parameter.low is None or parameter.high is None:
+        return [parameter.start]
+    inside = parameter.low + (parameter.step or (parameter.high - parameter.low) / 3**0.5)
+    return [parameter.start, *map(parameter.domain.snapped, (inside, parameter.low, parameter.high))]

@@ -31,7 +31,6 @@ from tuner.adapter import (
 from tuner.basics.text import listed, shown
 
 _WHOLE = 1e-3  # how far a number read back may be from the whole one that it is meant to be: scales and float32 round
-_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
 _FLOAT32 = 2.0**-23  # relative
 
 H = TypeVar("H", bound=HandshakeSettings)
@@ -86,7 +85,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Write every parameter."""
-        check_setting(setting, self.parameters)
+        setting = check_setting(setting, self.parameters)
         entries = self.settings.parameters
         values = [(i.name, entries[i.name], _to_raw(entries[i.name], setting[i.name])) for i in self.parameters]
         self._begin(deadline_s)
@@ -244,12 +243,11 @@ def _check_kept(info: ParameterInfo, wanted: float, kept: float) -> None:
     Raises:
         RefusedError: before anything was sent.
     """
-    low, high = (wanted if limit is None else limit for limit in (info.low, info.high))
-    rounding = _ROUNDING * (high - low) + (_WHOLE if info.kind == "integer" else 0.0)
-    noise = _FLOAT32 * max(abs(low), abs(high))  # a limit itself need not be a number of 32 bits
-    if not low - rounding - noise <= kept <= high + rounding + noise:
+    whole = _WHOLE if info.kind == "integer" else 0.0
+    noise = _FLOAT32 * max(abs(info.low or 0.0), abs(info.high or 0.0))  # a limit need not be a number of 32 bits
+    if not info.domain.inside(kept, whole + noise):
         raise RefusedError(f"{info.name} = {wanted!r} would be {kept!r} in the machine, outside of its limits")
-    if abs(kept - wanted) > info.tolerance + rounding:
+    if not info.domain.same(kept, wanted, info.tolerance + whole):
         limit = f"off by more than its tolerance {info.tolerance:g}"
         raise RefusedError(f"{info.name} = {wanted!r} would be {kept!r} in the machine, {limit}")
 

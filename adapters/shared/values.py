@@ -1,8 +1,6 @@
 """What several adapters share: checks before a setting is sent, and values and outcomes from what machines say."""
 
-import math
 import string
-import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -10,11 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tuner.adapter import LinkError, Outcome, ParameterInfo, RefusedError, Setting, Value
-from tuner.basics.text import listed, shown
+from tuner.basics.text import shown
 
 NO_REASON = "the machine gave no reason"
 LONGEST_MESSAGE = 1_000_000  # bytes; more than this is not an answer to a question of ours
-_LARGEST = sys.float_info.max  # a whole number in JSON may be larger, and is no number of ours then
 _LONGEST_SHOWN = 200  # characters of an answer that are quoted in an error
 
 _JSON_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
@@ -52,8 +49,10 @@ class _OutcomeMessage(BaseModel):
     photo: str | None = None
 
 
-def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> None:
-    """Refuse a setting that is incomplete or has a value of the wrong kind, before anything is sent.
+def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> dict[str, Value]:
+    """The setting in the types of its parameters; one that is incomplete or has a value of the wrong kind is refused.
+
+    Limits and grids are the gate's: on its way a machine may be sent what people have set by hand.
 
     Raises:
         RefusedError: with the first thing that is wrong.
@@ -62,14 +61,9 @@ def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> None
     if set(setting) != set(names):
         raise RefusedError(f"the machine needs values for exactly {', '.join(names)}")
     for parameter in parameters:
-        value = setting[parameter.name]
-        if parameter.kind == "choice":
-            if value not in parameter.choices or not isinstance(value, str):
-                raise RefusedError(f"{parameter.name} must be one of {listed(parameter.choices)}, not {shown(value)}")
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise RefusedError(f"{parameter.name} must be a finite number, not {shown(value)}")
-        elif parameter.kind == "integer" and not isinstance(value, int):
-            raise RefusedError(f"{parameter.name} must be a whole number, not {shown(value)}")
+        if why := parameter.domain.problem(setting[parameter.name], anywhere=True):
+            raise RefusedError(f"{parameter.name} {why}")
+    return {parameter.name: parameter.domain.plain(setting[parameter.name]) for parameter in parameters}
 
 
 def value_from_json(parameter: ParameterInfo, raw: object) -> Value:
@@ -78,17 +72,9 @@ def value_from_json(parameter: ParameterInfo, raw: object) -> Value:
     Raises:
         LinkError: it is of another type, or not finite.
     """
-    if parameter.kind == "choice":
-        if isinstance(raw, str):
-            return raw
-        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a text")
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) <= _LARGEST:
-        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a finite number")
-    if parameter.kind != "integer":
-        return float(raw)
-    if raw != int(raw):
-        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not a whole number")
-    return int(raw)
+    if what := parameter.domain.not_a(raw):
+        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not {what}")
+    return parameter.domain.plain(raw)
 
 
 def value_from_text(parameter: ParameterInfo, text: str) -> Value:
@@ -143,11 +129,8 @@ def deviations(setting: Setting, actual: Setting, parameters: Sequence[Parameter
         wanted, have = setting[parameter.name], actual.get(parameter.name)
         if have is None:
             found.append(f"{parameter.name} is unknown")
-        elif isinstance(wanted, str) or isinstance(have, str):
-            if wanted != have:
-                found.append(f"{parameter.name} is {shown(have)} instead of {shown(wanted)}")
-        elif abs(wanted - have) > parameter.tolerance:
-            found.append(f"{parameter.name} is {have!r} instead of {wanted!r}")
+        elif not parameter.domain.same(wanted, have, parameter.tolerance):
+            found.append(f"{parameter.name} is {shown(have)} instead of {shown(wanted)}")
     return found
 
 

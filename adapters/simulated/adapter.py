@@ -12,6 +12,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from pydantic import Field, field_validator
 
+from adapters.shared.values import check_setting
 from tuner.adapter import (
     Adapter,
     AdapterSettings,
@@ -20,7 +21,6 @@ from tuner.adapter import (
     LinkError,
     Outcome,
     ParameterInfo,
-    RefusedError,
     Setting,
     Value,
 )
@@ -109,16 +109,7 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Take a setting if it is complete and made of finite numbers and known choices."""
         self._fault(deadline_s)
-        if set(setting) != set(self._names):
-            raise RefusedError(f"the machine needs values for exactly {', '.join(self._names)}")
-        for parameter in self.parameters:
-            name, value = parameter.name, setting[parameter.name]
-            if parameter.choices:
-                if value not in parameter.choices:
-                    raise RefusedError(f"{name} must be one of {', '.join(parameter.choices)}, not {value!r}")
-            elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-                raise RefusedError(f"{name} must be a finite number, not {value!r}")
-        self._setting = dict(setting)
+        self._setting = check_setting(setting, self.parameters)
         self._note()
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:

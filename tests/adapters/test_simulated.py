@@ -168,7 +168,7 @@ def test_choices_stand_for_evenly_spaced_values_of_a_variable():
         adapter.open(1.0)
         adapter.apply({"x1": 1.0, "x2": value}, 1.0)
     assert mixed.run_trial("a", 1.0) == plain.run_trial("a", 1.0)
-    with pytest.raises(RefusedError, match="s, m, l"):
+    with pytest.raises(RefusedError, match='"s", "m", "l"'):
         mixed.apply({"x1": 1.0, "x2": "xl"}, 1.0)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.patience import PATIENT_S
 
-HEAVY = ("numpy", "scipy", "textual", "apscheduler", "tuner.config", "tuner.core", "tuner.compute", "tuner.journal",
+HEAVY = ("numpy", "scipy", "textual", "apscheduler", "tuner.config", "tuner.core.posterior", "tuner.compute",
+         "tuner.core.optimizer.optimizer", "tuner.journal",
          "tuner.daemon", "tuner.adapter", "tuner.config.plugins", "tuner.campaign.decide", "tuner.campaign.evolve",
          "tuner.campaign.events", "tuner.campaign.state", "tuner.campaign.terms", "tuner.wire.schema")  # fmt: skip
 BLOCKING = ("asyncio", "zmq.asyncio", "tuner.wire.aio", "tuner.wire.keyfiles", "tuner.console")

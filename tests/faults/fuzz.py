@@ -22,6 +22,7 @@ from tuner.wire.operations import OPS
 GOOD_ID = re.compile(r"[0-9A-Za-z_-]{8,64}", re.ASCII)
 STATUSES = {"done", "accepted", "refused", "failed"}
 SHARE = 0.15  # of requests that are not spoilt
+SHARE_IN_BURST = 0.8
 USUAL_OPEN, MANY_OPEN = 20, 450  # the second is over the limits
 BURST_EVERY = 2000
 SILENT_MS = 90_000
@@ -41,6 +42,7 @@ class Fuzzer:
     """Makes messages; the same seed makes the same ones."""
 
     def __init__(self, seed: int, campaign: str) -> None:
+        self.share = SHARE
         self.rng = random.Random(seed)  # noqa: S311 - no secret
         self.campaign = campaign
         self.fields = {name: op.body.model_json_schema() for name, op in OPS.items()}
@@ -50,7 +52,7 @@ class Fuzzer:
     def message(self, role: str) -> list[bytes]:
         """The frames of one message."""
         request = self.good(role)
-        if self.rng.random() < SHARE:
+        if self.rng.random() < self.share:
             return [json.dumps(request).encode()]
         for _ in range(self.rng.randint(1, 3)):
             self.spoil(request)
@@ -196,9 +198,10 @@ class Line:
 
     def fill(self) -> None:
         """Send until enough is open; now and then much more than is allowed."""
-        target = USUAL_OPEN
+        target, self.fuzzer.share = USUAL_OPEN, SHARE
         if self.sent >= self.next_burst:
             target, self.next_burst = MANY_OPEN, self.sent + BURST_EVERY
+            self.fuzzer.share = SHARE_IN_BURST  # what is refused at once never is too much
         while self.sent - self.replies < target:
             frames = self.fuzzer.message(self.role)
             name = expected_id(frames)

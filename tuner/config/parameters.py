@@ -1,20 +1,17 @@
 """The four kinds of parameter: continuous, integer, stepped, choice."""
 
-import math
 import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.adapter import ParameterInfo
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.text import shown
 from tuner.config.section import Complaint, Section, reject
 from tuner.core.space.expression import FUNCTIONS
+from tuner.core.space.values import LARGEST_INTEGER, ROUNDING, Domain
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-_LARGEST_INTEGER = 2**53  # whole numbers up to here are exact as floating point
-_MOST_STEPS = 1_000_000
-_GRID_ERROR = 1e-9  # of a step: what decimal fractions lose in binary
 
 
 def _identifier(name: str) -> str:
@@ -29,7 +26,7 @@ def _identifier(name: str) -> str:
 
 
 Positive = Annotated[float, Field(gt=0)]
-Whole = Annotated[int, Field(ge=-_LARGEST_INTEGER, le=_LARGEST_INTEGER)]
+Whole = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 
 
 class _Parameter(Section):
@@ -37,24 +34,30 @@ class _Parameter(Section):
     unit: str = Field("", max_length=20, description="unit, for people only")
     order: int = Field(0, ge=0, le=1000, description="parameters with a lower order are moved first")
 
+    @property
+    def domain(self) -> Domain:
+        """The values it may have; the kinds declare theirs, with their types."""
+        info = {name: getattr(self, name, None) for name in ("low", "high", "step", "choices")}
+        return Domain(self.name, self.kind, **{name: one for name, one in info.items() if one is not None})  # type: ignore[attr-defined]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        found = [Complaint(path, text) for path, text in self.domain.faults(log=getattr(self, "log", False))]
+        if not any(complaint.path[0] in ("low", "high", "step") for complaint in found):
+            why = self.domain.problem(self.start)  # type: ignore[attr-defined]
+            found += [Complaint(("start",), why)] if why else []
+        reject(found + self.more_complaints())
+        return self
+
+    def more_complaints(self) -> list[Complaint]:
+        """What else is wrong with a parameter of this kind."""
+        return []
+
 
 class _Numeric(_Parameter):
-    """What the numeric kinds check alike; the subclasses declare low, high, start and step_limit with their types."""
+    """What the numeric kinds have alike; the subclasses declare low, high, start and step_limit with their types."""
 
     rate_limit: Positive | None = Field(None, description="largest change per minute; none: no limit")
-
-    def numeric_complaints(self, low: float, high: float, start: float, *, log: bool) -> list[Complaint]:
-        """Order of the bounds, and start between them."""
-        if low >= high:
-            return [Complaint(("high",), f"must be greater than low ({low!r}), not {high!r}")]
-        if not math.isfinite(high - low):
-            return [Complaint(("high",), "high - low is too large to compute with")]
-        found = []
-        if not low <= start <= high:
-            found.append(Complaint(("start",), f"must lie between low ({low!r}) and high ({high!r}), not {start!r}"))
-        if log and low <= 0:
-            found.append(Complaint(("log",), f"a log scale needs low greater than 0, low is {low!r}"))
-        return found
 
 
 class Continuous(_Numeric):
@@ -73,11 +76,6 @@ class Continuous(_Numeric):
         """How far the value read back may be off: unless configured, a millionth of the range."""
         return 1e-6 * (self.high - self.low) if self.tolerance is None else self.tolerance
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        reject(self.numeric_complaints(self.low, self.high, self.start, log=self.log))
-        return self
-
 
 class Integer(_Numeric):
     """A whole number between low and high."""
@@ -94,11 +92,6 @@ class Integer(_Numeric):
     def read_back_tolerance(self) -> float:
         """How far the value read back may be off."""
         return self.tolerance
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        reject(self.numeric_complaints(self.low, self.high, self.start, log=self.log))
-        return self
 
 
 class Stepped(_Numeric):
@@ -120,40 +113,13 @@ class Stepped(_Numeric):
     @property
     def intervals(self) -> int:
         """Number of steps from low to high."""
-        return round((self.high - self.low) / self.step)
+        return self.domain.levels - 1
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        found = self.numeric_complaints(self.low, self.high, self.start, log=False)
-        if not found:
-            found = self._grid_complaints()
-        if self.step_limit is not None and self.step_limit < self.step * (1 - _GRID_ERROR):
-            found.append(
-                Complaint(("step_limit",), f"must be at least one step ({self.step!r}), not {self.step_limit!r}")
-            )
-        reject(found)
-        return self
-
-    def _grid_complaints(self) -> list[Complaint]:
-        steps = (self.high - self.low) / self.step
-        if steps > _MOST_STEPS:
-            return [Complaint(("step",), f"gives more than {_MOST_STEPS} values; use a continuous parameter")]
-        if abs(steps - round(steps)) > _GRID_ERROR * max(1.0, steps) or round(steps) == 0:
-            fits = self.low + max(1, math.floor(steps)) * self.step
-            return [
-                Complaint(
-                    ("step",),
-                    f"low + a whole number of steps must give high: {self.low!r} + n * {self.step!r} never is "
-                    f"{self.high!r}, the nearest below is {fits:.12g}",
-                )
-            ]
-        place = (self.start - self.low) / self.step
-        if abs(place - round(place)) > _GRID_ERROR * max(1.0, steps):
-            below, above = (self.low + n * self.step for n in (math.floor(place), math.ceil(place)))
-            return [
-                Complaint(("start",), f"must be on the grid of steps: {below:.12g} or {above:.12g}, not {self.start!r}")
-            ]
-        return []
+    def more_complaints(self) -> list[Complaint]:
+        """A limit of less than one step could not be kept."""
+        if self.step_limit is None or self.step_limit >= self.step * (1 - ROUNDING):
+            return []
+        return [Complaint(("step_limit",), f"must be at least one step ({self.step!r}), not {self.step_limit!r}")]
 
 
 class Choice(_Parameter):
@@ -162,19 +128,6 @@ class Choice(_Parameter):
     kind: Literal["choice"] = Field(description='"choice"')
     choices: tuple[str, ...] = Field(min_length=2, max_length=100, description="list of texts to choose from")
     start: str = Field(description="known-good choice")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        found = [
-            Complaint(("choices", index), f"{shown(choice)} is in the list twice")
-            for index, choice in enumerate(self.choices)
-            if choice in self.choices[:index]
-        ]
-        if self.start not in self.choices:
-            hint = nearest(self.start, self.choices)
-            found.append(Complaint(("start",), f"must be one of {listed(self.choices)}, not {shown(self.start)}{hint}"))
-        reject(found)
-        return self
 
 
 Parameter = Annotated[Continuous | Integer | Stepped | Choice, Field(discriminator="kind")]

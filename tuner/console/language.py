@@ -9,11 +9,11 @@ from functools import cache
 from importlib import resources
 
 from tuner.basics.text import listed, nearest, shown
+from tuner.core.space.values import Value
 from tuner.errors import TunerError
 from tuner.wire.messages import ParameterView
 
 LANGUAGES = ("en", "de", "es", "zh")
-Value = float | int | str
 
 _RESOLUTION = 1e-3  # of a parameter's range: finer differences no person can set or see
 _MOST_DIGITS = 12

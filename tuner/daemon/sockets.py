@@ -1,6 +1,7 @@
 """The sockets: answers requests on a ROUTER, publishes events on a PUB; each for the local file and for the network."""
 
 import asyncio
+import contextlib
 import fcntl
 import itertools
 import logging
@@ -39,6 +40,7 @@ REBIND_S = 0.02  # between two attempts to listen at an endpoint again
 WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
 _LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
 _AT_A_TIME = 8  # messages that are taken before others of the daemon have their turn
+_STAND_BACK_S = 0.025  # that an ordinary request waits at most while urgent ones are being done
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +85,8 @@ class Sockets:
         self._publishers: dict[str, zmq.Socket[bytes]] = {}
         self._open: set[asyncio.Task[None]] = set()
         self._lanes: Lanes[_Visit] = Lanes()
+        self._urgent = 0
+        self._calm = asyncio.Event()
         self._locks: list[int] = []
         self.busy = 0
 
@@ -180,7 +184,7 @@ class Sockets:
     async def _receive(self, listener: _Listener, answer: "Handler") -> None:
         """Take what comes: urgent requests are begun at once, others stand in line."""
         while True:
-            for _ in range(_AT_A_TIME):
+            for _ in range(1 if self._urgent else _AT_A_TIME):
                 frames = await listener.router.recv_multipart(copy=False)
                 try:
                     self._take(listener, frames, answer)
@@ -190,7 +194,12 @@ class Sockets:
 
     async def _take_turns(self, answer: "Handler") -> None:
         while True:
-            self._begin(await self._lanes.next(), answer)
+            visit = await self._lanes.next()
+            if self._urgent:  # the loop is theirs; but even a flood of urgent requests stops nobody for long
+                self._calm.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._calm.wait(), _STAND_BACK_S)
+            self._begin(visit, answer)
             await asyncio.sleep(0)  # one of these for each turn of what is urgent
 
     def _take(self, listener: _Listener, frames: list[zmq.Frame], answer: "Handler") -> None:
@@ -210,6 +219,7 @@ class Sockets:
             self._reply(listener, client, _defect(id_of(frame.bytes)))
             return
         if visit.asked.op.lane is Lane.URGENT:
+            self._urgent += 1
             self._begin(visit, answer)
 
     def _admitted(self, listener: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
@@ -251,7 +261,12 @@ class Sockets:
         except Exception:  # noqa: BLE001 - nobody would hear of it
             self._troubles.note("answering a request")
         finally:
-            self._lanes.done(asked.key, visit.client, urgent=asked.op.lane is Lane.URGENT)
+            urgent = asked.op.lane is Lane.URGENT
+            self._lanes.done(asked.key, visit.client, urgent=urgent)
+            if urgent:
+                self._urgent -= 1
+                if not self._urgent:
+                    self._calm.set()
 
     async def _answer(self, asked: Asked, answer: "Handler") -> m.Reply:
         identity = asked.request.id

@@ -5,7 +5,6 @@ The answer is one of four: applied (sent and read back), refused (never sent, an
 """
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -14,6 +13,7 @@ from tuner.adapter import AdapterError, Health, Value
 from tuner.basics.text import listed
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
+from tuner.core.space.values import finite
 from tuner.gate.plan import GateRefusal, Move, checked, differences, read_back_problem, too_wide, way
 from tuner.gate.whereabouts import Whereabouts
 
@@ -208,6 +208,6 @@ def _plain(have: Mapping[str, object]) -> SettingMap | None:
     good = {
         name: value
         for name, value in have.items()
-        if isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
+        if isinstance(value, str) or (isinstance(value, int | float) and finite(value) is not None)
     }
     return good or None

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from tuner.adapter import Value
 from tuner.basics.text import listed, shown
@@ -11,12 +10,12 @@ from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Choice, Continuous, Integer, Parameter, Stepped
 from tuner.core.space.expression import Constraint, parse_constraint
+from tuner.core.space.values import ROUNDING, finite
 from tuner.errors import TunerError
 
 RAMP_S = 1.0  # a rate-limited parameter moves this often at least
 MOST_MOVES = 5000
 Numeric = Continuous | Integer | Stepped
-_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
 
 
 class GateRefusal(TunerError):  # noqa: N818 - the design's word; it is an answer, not a defect
@@ -74,24 +73,9 @@ def _broken(constraints: list[Constraint], setting: SettingMap) -> str | None:
 
 
 def _value(parameter: Parameter, value: object) -> Value:
-    name = parameter.name
-    if isinstance(parameter, Choice):
-        if not isinstance(value, str) or value not in parameter.choices:
-            raise GateRefusal(f"{name} must be one of {listed(parameter.choices)}, not {shown(value)}")
-        return value
-    if not _is_number(value):
-        raise GateRefusal(f"{name} must be a finite number, not {shown(value)}")
-    if not parameter.low <= value <= parameter.high:
-        raise GateRefusal(f"{name} must lie between {parameter.low:g} and {parameter.high:g}, not be {value:g}")
-    if isinstance(parameter, Integer):
-        if value != round(value):
-            raise GateRefusal(f"{name} must be a whole number, not {value!r}")
-        return int(value)
-    if isinstance(parameter, Stepped):
-        place = (value - parameter.low) / parameter.step
-        if abs(place - round(place)) > 1e-6:
-            raise GateRefusal(f"{name} must be on its grid of {parameter.step:g}, not {value!r}")
-    return float(value)
+    if why := parameter.domain.problem(value):
+        raise GateRefusal(f"{parameter.name} {why}")
+    return parameter.domain.legal(value)
 
 
 def read_back_problem(terms: Terms, have: Mapping[str, object]) -> str | None:
@@ -100,25 +84,10 @@ def read_back_problem(terms: Terms, have: Mapping[str, object]) -> str | None:
         value = have.get(parameter.name)
         if value is None:
             return f"the machine does not say its {parameter.name}"
-        if isinstance(parameter, Choice):
-            if not isinstance(value, str):
-                return f"the machine says {parameter.name} is {shown(value)}, which is no text"
-        elif not _is_number(value):
-            return f"the machine says {parameter.name} is {shown(value)}, which is no finite number"
+        what = "text" if isinstance(parameter, Choice) else "finite number"
+        if not isinstance(value, str) if isinstance(parameter, Choice) else finite(value) is None:
+            return f"the machine says {parameter.name} is {shown(value)}, which is no {what}"
     return None
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a number to compute with; a whole number can be too large for that."""
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:
-        return False
-
-
-def _slack(parameter: Numeric) -> float:
-    """How far from its value a parameter may be read back."""
-    return parameter.read_back_tolerance + _ROUNDING * (parameter.high - parameter.low)
 
 
 def differences(terms: Terms, setting: Mapping[str, Value], have: Mapping[str, object]) -> list[str]:
@@ -146,8 +115,9 @@ def _between(parameter: Parameter, values: Sequence[Value], value: object) -> bo
     """Whether a value is one of some values or between them, within the parameter's tolerance."""
     if isinstance(parameter, Choice):
         return value in values
-    numbers = [float(one) for one in values]
-    return _is_number(value) and min(numbers) - _slack(parameter) <= value <= max(numbers) + _slack(parameter)
+    numbers, number = [float(one) for one in values], finite(value)
+    slack = parameter.domain.slack(parameter.read_back_tolerance)
+    return number is not None and min(numbers) - slack <= number <= max(numbers) + slack
 
 
 def too_wide(terms: Terms, since: Sequence[SettingMap]) -> bool:
@@ -159,7 +129,7 @@ def too_wide(terms: Terms, since: Sequence[SettingMap]) -> bool:
 
 
 def _is_too_wide(parameter: Numeric, span: Span) -> bool:
-    return float(span.high) - float(span.low) > (parameter.step_limit or math.inf) * (1 + _ROUNDING)
+    return float(span.high) - float(span.low) > (parameter.step_limit or math.inf) * (1 + ROUNDING)
 
 
 def has_ways(terms: Terms) -> bool:
@@ -230,13 +200,11 @@ def _outside(terms: Terms, have: Mapping[str, Value]) -> str | None:
     """Which value of the machine is beyond its limits; from there no way is known to be safe."""
     for parameter in terms.parameters:
         value = have[parameter.name]
-        if not isinstance(parameter, Choice) and not isinstance(value, str):
-            low, high = parameter.low, parameter.high
-            if not low - _slack(parameter) <= value <= high + _slack(parameter):
-                return (
-                    f"the machine says {parameter.name} is {value}, outside of its limits {low:g} to {high:g}: "
-                    "bring it back by hand"
-                )
+        if not isinstance(parameter, Choice) and not parameter.domain.inside(value, parameter.read_back_tolerance):
+            return (
+                f"the machine says {parameter.name} is {value}, outside of its limits {parameter.low:g} to "
+                f"{parameter.high:g}: bring it back by hand"
+            )
     return None
 
 
@@ -265,13 +233,13 @@ def _toward(parameter: Parameter, span: Span, target: Value) -> Value:
     if parameter.rate_limit is not None:
         usual = min(furthest, max(parameter.rate_limit * RAMP_S / 60.0, grid))
     distance = max(abs(target - low), abs(target - high))
-    if distance <= usual * (1 + _ROUNDING) or (low <= target <= high and distance <= furthest * (1 + _ROUNDING)):
+    if distance <= usual * (1 + ROUNDING) or (low <= target <= high and distance <= furthest * (1 + ROUNDING)):
         return target
     up = target > high
     there: float = low + usual if up else high - usual
     if grid:  # the furthest value on the grid that is not too far from where the machine is
         places = (there - parameter.low) / grid
-        there = parameter.low + grid * (math.floor(places + _ROUNDING) if up else math.ceil(places - _ROUNDING))
+        there = parameter.low + grid * (math.floor(places + ROUNDING) if up else math.ceil(places - ROUNDING))
     if low == high and ((there <= low) if up else (there >= high)):
         raise GateRefusal(f"{parameter.name} is at {low}, from where no allowed step leads on: bring it back by hand")
     if (there < high) if up else (there > low):

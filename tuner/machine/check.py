@@ -1,7 +1,6 @@
 """Asks the machines of a configuration how they are, without moving anything."""
 
 import contextlib
-import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -11,12 +10,12 @@ from tuner.basics.text import shown
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
 from tuner.config.plugins import load_adapter
+from tuner.core.space.values import finite
 from tuner.errors import TryAgainError, TunerError
 
 T = TypeVar("T")
 Say = Callable[[str], object]
 
-_ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
 GRACE_S = 3.0  # beyond the deadline, before an adapter is taken for stuck
 
 
@@ -91,11 +90,8 @@ def _ask(
 
 def _is_outside(parameter: ParameterInfo, value: object) -> bool:
     """Whether a number is where no setting is sent from."""
-    low, high = parameter.low, parameter.high
-    if isinstance(value, bool) or not isinstance(value, int | float) or low is None or high is None:
-        return False
-    slack = parameter.tolerance + _ROUNDING * (high - low)
-    return not low - slack <= value <= high + slack
+    number = None if parameter.choices else finite(value)
+    return number is not None and not parameter.domain.inside(number, parameter.tolerance)
 
 
 def _show(parameter: ParameterInfo, values: dict[str, Value], say: Say) -> list[str]:
@@ -106,15 +102,8 @@ def _show(parameter: ParameterInfo, values: dict[str, Value], say: Say) -> list[
         say(f"  {parameter.name}: not known ({known_good})")
         return []
     value: object = values[parameter.name]
-    right: bool
-    if parameter.choices:
-        right = isinstance(value, str)
-        inside = value in parameter.choices
-    else:
-        right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        low, high = parameter.low, parameter.high
-        inside = right and (low is None or low <= value) and (high is None or value <= high)  # type: ignore[operator]
-    if not right:
+    inside = parameter.domain.inside(value)
+    if not (isinstance(value, str) if parameter.choices else finite(value) is not None):
         say(f"  {parameter.name}: {shown(value)}, which is no value of it ({known_good})")
         return [f"{parameter.name} was read back as {shown(value)}"]
     say(f"  {parameter.name}: {shown(value)}{unit} ({'' if inside else 'outside of what is allowed, '}{known_good})")

@@ -44,7 +44,6 @@ _INIT = '''\
 _ADAPTER = '''\
 """How tuner speaks with the machine $name."""
 
-import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -108,13 +107,9 @@ class ${title}Adapter(Adapter[${title}Settings]):
         if set(setting) != {parameter.name for parameter in self.parameters}:
             raise RefusedError(f"values are needed for {', '.join(p.name for p in self.parameters)}")
         for parameter in self.parameters:
-            value = setting[parameter.name]
-            if parameter.choices:
-                right = value in parameter.choices
-            else:
-                right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            if not right:
-                raise RefusedError(f"{parameter.name} cannot be {value!r}")
+            # limits and grid are tuner's: on its way a machine may be sent what people have set by hand
+            if why := parameter.domain.problem(setting[parameter.name], anywhere=True):
+                raise RefusedError(f"{parameter.name} {why}")
         for name, value in setting.items():
             machine.write(name, value)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from tuner.basics.vocabulary import Lane, Role, Status
 from tuner.campaign import people as p
+from tuner.core.space.values import Value
 from tuner.wire import messages as m
 from tuner.wire.messages import EventsAfter, Nothing
 from tuner.wire.operation import AnyOperation, Operation, operation
@@ -16,8 +17,6 @@ ANYONE = frozenset(Role)
 ENGINEER = frozenset({Role.ENGINEER})
 PEOPLE = ENGINEER | {Role.OPERATOR}
 WORKERS = PEOPLE | {Role.CONTROLLER}
-
-Value = float | int | str
 
 
 class Operations:

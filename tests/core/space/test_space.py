@@ -74,8 +74,8 @@ def test_a_constraint_at_a_decimal_of_the_grid_means_the_decimal():
     [
         ({"x": 0.5}, "k: the setting gives no value"),
         ({"x": 0.5, "k": 2, "z": 1}, "no parameter 'z'"),
-        ({"x": 5, "k": 2}, "x: 5 is outside"),
-        ({"x": 0.5, "k": 2.5}, "k: 2.5"),
+        ({"x": 5, "k": 2}, r"x: must lie between low .0. and high .1., not 5"),
+        ({"x": 0.5, "k": 2.5}, "k: must be a whole number, not 2.5"),
         ({"x": 1.0, "k": 4}, "breaks the constraint 'x . k <= 3'"),
         (None, "by name"),
     ],

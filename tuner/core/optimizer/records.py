@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-Value = float | int | str
-Setting = dict[str, Value]
+from tuner.core.space.values import Setting as Setting
+from tuner.core.space.values import Value as Value
+
 JudgeKey = tuple[str | None, float]  # the operator, and what an answer counts for
 
 STATE_VERSION = 2

@@ -14,42 +14,19 @@ from typing import Any
 import numpy as np
 
 from tuner.core.linalg import FloatArray, IntArray
+from tuner.core.space.values import Domain, SpaceError, Value
 
-Value = float | int | str
+__all__ = ["Choice", "Continuous", "Integer", "Parameter", "SpaceError", "Stepped", "Value"]
 
 CHOSEN = math.sqrt(0.5)
-MOST_STEPS = 1_000_000
-LARGEST_INTEGER = 2**53
 
 
-class SpaceError(ValueError):
-    """A space or a setting that cannot be."""
-
-
-def _check_range(name: str, low: float, high: float, *, log: bool) -> None:
-    if not isinstance(name, str) or not name:
-        raise SpaceError(f"a parameter is named by a text, not {name!r}")
-    for bound in (low, high):
-        finite_number(name, bound)
-    if not low < high:
-        raise SpaceError(f"{name}: low ({low}) must be less than high ({high})")
-    if not math.isfinite(float(high) - float(low)):
-        raise SpaceError(f"{name}: the range {low} to {high} is too large to compute with")
-    if log and low <= 0:
-        raise SpaceError(f"{name}: a log scale needs low > 0, got {low}")
-
-
-def finite_number(name: str, value: Any) -> float:
-    """Return the value as a float, or say that it is not a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise SpaceError(f"{name}: {value!r} is not a finite number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise SpaceError(f"{name}: {value!r} is not a finite number")
-    return number
+def _require(domain: Domain, *, log: bool = False) -> None:
+    """Say what is wrong with a definition."""
+    if not isinstance(domain.name, str) or not domain.name:
+        raise SpaceError(f"a parameter is named by a text, not {domain.name!r}")
+    for path, text in domain.faults(log=log):
+        raise SpaceError(f"{domain.name}: {'.'.join(map(str, path))}: {text}")
 
 
 @dataclass(frozen=True)
@@ -64,7 +41,12 @@ class Continuous:
     width = 1
 
     def __post_init__(self) -> None:
-        _check_range(self.name, self.low, self.high, log=self.log)
+        _require(self.domain, log=self.log)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The values it may have."""
+        return Domain(self.name, "continuous", self.low, self.high)
 
     @property
     def levels(self) -> int | None:
@@ -73,10 +55,7 @@ class Continuous:
 
     def checked(self, value: Any) -> float:
         """Return the value as a plain number, or say what is wrong with it."""
-        number = finite_number(self.name, value)
-        if not self.low <= number <= self.high:
-            raise SpaceError(f"{self.name}: {value!r} is outside {self.low} to {self.high}")
-        return number
+        return float(self.domain.legal(value))
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value."""
@@ -117,22 +96,17 @@ class Stepped:
     log = False
 
     def __post_init__(self) -> None:
-        _check_range(self.name, self.low, self.high, log=False)
-        if finite_number(self.name, self.step) <= 0:
-            raise SpaceError(f"{self.name}: step must be positive, got {self.step}")
-        count = (self.high - self.low) / self.step
-        if round(count) < 1 or abs(count - round(count)) > 1e-6 * max(1.0, count):
-            raise SpaceError(f"{self.name}: {self.high} is not a whole number of steps of {self.step} above {self.low}")
-        if count > MOST_STEPS:
-            raise SpaceError(f"{self.name}: more than {MOST_STEPS} steps; make it continuous")
+        _require(self.domain)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The values it may have."""
+        return Domain(self.name, "stepped", self.low, self.high, self.step)
 
     @cached_property
     def grid(self) -> FloatArray:
-        """Every value, rounded to a billionth of a step, so that they are the decimals people write."""
-        decimals = 9 - math.floor(math.log10(self.step))
-        count = round((self.high - self.low) / self.step)
-        inner = [round(float(self.low + i * self.step), decimals) for i in range(1, count)]
-        return np.array([self.low, *inner, self.high], dtype=np.float64)
+        """Every value, as the decimals people write."""
+        return np.array([self.domain.level(index) for index in range(self.domain.levels)], dtype=np.float64)
 
     @property
     def levels(self) -> int:
@@ -143,22 +117,13 @@ class Stepped:
         """Return the index-th value; the first is exactly `low`, the last exactly `high`."""
         return float(self.grid[index])
 
-    def _index(self, value: Any) -> int:
-        number = finite_number(self.name, value)
-        index = round(min(max((number - self.low) / self.step, 0.0), self.levels - 1.0))
-        if abs(number - self.level(index)) > 1e-6 * self.step:
-            raise SpaceError(
-                f"{self.name}: {value!r} is not on the grid {self.low}, {self.level(1):g}, ..., {self.high}"
-            )
-        return index
-
     def checked(self, value: Any) -> float:
         """Return the value as it is on the grid, or say what is wrong with it."""
-        return self.level(self._index(value))
+        return float(self.domain.legal(value))
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value on the grid."""
-        return [self._index(value) / (self.levels - 1)]
+        return [round((self.checked(value) - self.low) / self.step) / (self.levels - 1)]
 
     def indices(self, u: FloatArray) -> IntArray:
         """Return the nearest level of each coordinate (p, 1)."""
@@ -193,11 +158,12 @@ class Integer:
     width = 1
 
     def __post_init__(self) -> None:
-        _check_range(self.name, self.low, self.high, log=self.log)
-        if self.low != int(self.low) or self.high != int(self.high):
-            raise SpaceError(f"{self.name}: the bounds of an integer are whole numbers, got {self.low} and {self.high}")
-        if max(abs(self.low), abs(self.high)) > LARGEST_INTEGER:
-            raise SpaceError(f"{self.name}: whole numbers beyond {LARGEST_INTEGER} are not exact; make it continuous")
+        _require(self.domain, log=self.log)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The values it may have."""
+        return Domain(self.name, "integer", self.low, self.high)
 
     @property
     def levels(self) -> int:
@@ -214,10 +180,7 @@ class Integer:
 
     def checked(self, value: Any) -> int:
         """Return the value as a plain whole number, or say what is wrong with it."""
-        number = finite_number(self.name, value)
-        if number != int(number) or not self.low <= number <= self.high:
-            raise SpaceError(f"{self.name}: {value!r} is not a whole number from {self.low} to {self.high}")
-        return int(number)
+        return int(self.domain.legal(value))
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value."""
@@ -259,13 +222,13 @@ class Choice:
     log = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise SpaceError(f"a parameter is named by a text, not {self.name!r}")
-        if isinstance(self.choices, str) or not all(isinstance(option, str) for option in self.choices):
-            raise SpaceError(f"{self.name}: the options of a choice are a list of texts, got {self.choices!r}")
+        _require(self.domain)
         object.__setattr__(self, "choices", tuple(self.choices))
-        if len(self.choices) < 2 or len(set(self.choices)) != len(self.choices):
-            raise SpaceError(f"{self.name}: a choice needs at least two different options, got {list(self.choices)}")
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The values it may have."""
+        return Domain(self.name, "choice", choices=self.choices)
 
     @property
     def width(self) -> int:
@@ -287,9 +250,7 @@ class Choice:
 
     def checked(self, value: Any) -> str:
         """Return the option, or say that there is none like it."""
-        if not isinstance(value, str) or value not in self.choices:
-            raise SpaceError(f"{self.name}: {value!r} is none of {', '.join(self.choices)}")
-        return str(value)
+        return str(self.domain.legal(value))
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinates of an option."""

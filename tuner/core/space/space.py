@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tuner.core.linalg import FloatArray, IntArray
-from tuner.core.optimizer.records import Setting as Setting
 from tuner.core.space.expression import Constraint, parse_constraint
 from tuner.core.space.impossible import impossible, sentence
 from tuner.core.space.parameters import Choice, Continuous, Parameter, SpaceError
+from tuner.core.space.values import Setting as Setting
 
 BoolArray = npt.NDArray[np.bool_]
 

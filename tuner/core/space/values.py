@@ -1,0 +1,217 @@
+"""What a legal value of a parameter is, and the sentence why a value is none: the one definition, plain Python.
+
+Configuration, optimiser, gate and adapters ask here, so that none of them accepts what another refuses.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal
+
+from tuner.basics.text import listed, nearest, shown
+
+Value = float | int | str
+Setting = dict[str, Value]  # a value for every parameter, by name
+Kind = Literal["continuous", "integer", "stepped", "choice"]
+Fault = tuple[tuple[str | int, ...], str]  # where in a definition, and what is wrong there
+
+GRID_ERROR = 1e-6  # of a step: how far from the grid a value may be and still mean its value
+ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
+MOST_STEPS = 1_000_000
+LARGEST_INTEGER = 2**53  # whole numbers up to here are exact as floating point
+
+
+class SpaceError(ValueError):
+    """A space or a setting that cannot be."""
+
+
+def finite(value: object) -> float | None:
+    """The value as a number to compute with; None if it is none: a text, a truth, too large, not finite."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The values of one parameter.
+
+    Attributes:
+        name: Of the parameter.
+        kind: continuous and stepped values are float, integer ones int, choices str.
+        low: Lowest value of a number.
+        high: Highest value of a number.
+        step: Distance between neighbouring values of a stepped parameter.
+        choices: What a choice is made from.
+    """
+
+    name: str
+    kind: Kind
+    low: float = -math.inf
+    high: float = math.inf
+    step: float = 0.0
+    choices: Sequence[str] = ()
+
+    def not_a(self, value: object) -> str:
+        """What a value is not, of what every value of this kind is: "a finite number"; nothing if it is."""
+        if self.kind == "choice":
+            return "" if isinstance(value, str) else "a text"
+        number = finite(value)
+        if number is None:
+            return "a finite number"
+        return "a whole number" if self.kind == "integer" and number != round(number) else ""
+
+    def plain(self, value: object) -> Value:
+        """A value in the type of its kind, wherever it lies.
+
+        Raises:
+            SpaceError: It is of another kind.
+        """
+        if what := self.not_a(value):
+            raise SpaceError(f"{self.name}: must be {what}, not {shown(value)}")
+        if isinstance(value, str):
+            return str(value)
+        number = finite(value) or 0.0
+        return round(number) if self.kind == "integer" else number
+
+    def problem(self, value: object, *, anywhere: bool = False) -> str:
+        """Why a value is not legal, as what follows the parameter's name; nothing if it is.
+
+        Args:
+            value: Anything.
+            anywhere: Whether a number may lie outside of limits and grid, such as one that people have set by hand.
+        """
+        if self.kind == "choice":
+            if isinstance(value, str) and value in self.choices:
+                return ""
+            hint = nearest(value, self.choices) if isinstance(value, str) else ""
+            return f"must be one of {listed(self.choices)}, not {shown(value)}{hint}"
+        if what := self.not_a(value):
+            return f"must be {what}, not {shown(value)}"
+        number = finite(value) or 0.0
+        if anywhere:
+            return ""
+        if self.step and abs(number - self.snapped(number)) <= self.grid_error:
+            return ""  # a little beyond the last value it still means that
+        if not self.low <= number <= self.high:
+            return f"must lie between low ({self.low!r}) and high ({self.high!r}), not {shown(value)}"
+        if not self.step:
+            return ""
+        place = (number - self.low) / self.step
+        below, above = self.level(math.floor(place)), self.level(min(math.ceil(place), self.levels - 1))
+        return f"must be on the grid of steps: {below:.12g} or {above:.12g}, not {shown(value)}"
+
+    def legal(self, value: object) -> Value:
+        """A legal value in the type of its kind, and exactly as it is on the grid.
+
+        Raises:
+            SpaceError: It is not legal.
+        """
+        if why := self.problem(value):
+            raise SpaceError(f"{self.name}: {why}")
+        found = self.plain(value)
+        return found if isinstance(found, str) or not self.step else self.snapped(found)
+
+    @property
+    def levels(self) -> int:
+        """How many values there are; 0: not countable."""
+        if self.kind == "choice":
+            return len(self.choices)
+        if self.kind == "integer":
+            return round(self.high) - round(self.low) + 1
+        return round((self.high - self.low) / self.step) + 1 if self.step else 0
+
+    def level(self, index: int) -> float:
+        """The index-th value of a grid, rounded to a billionth of a step: the decimal that people write."""
+        if index in (0, self.levels - 1):
+            return float(self.high if index else self.low)
+        return round(float(self.low + index * self.step), 9 - math.floor(math.log10(self.step)))
+
+    def snapped(self, number: float) -> float:
+        """The legal number that is nearest to a finite one."""
+        if self.step:
+            return self.level(round(min(max((number - self.low) / self.step, 0.0), self.levels - 1.0)))
+        number = min(max(number, self.low), self.high)
+        return round(number) if self.kind == "integer" else number
+
+    @property
+    def grid_error(self) -> float:
+        """How far from its grid a value may be."""
+        return GRID_ERROR * self.step + self.slack()
+
+    def slack(self, tolerance: float = 0.0) -> float:
+        """How far from its value a number may be that was sent somewhere and read back."""
+        width = float(self.high) - float(self.low)
+        return tolerance + (ROUNDING * width if math.isfinite(width) else 0.0)
+
+    def same(self, one: object, other: object, tolerance: float = 0.0) -> bool:
+        """Whether two values are the same, within a tolerance."""
+        first, second = finite(one), finite(other)
+        if self.kind == "choice" or first is None or second is None:
+            return isinstance(one, str) and isinstance(other, str) and one == other
+        return abs(first - second) <= self.slack(tolerance)
+
+    def inside(self, value: object, tolerance: float = 0.0) -> bool:
+        """Whether a value is within the limits or one of the choices, whether or not it is on a grid."""
+        if self.kind == "choice":
+            return isinstance(value, str) and value in self.choices
+        number, slack = finite(value), self.slack(tolerance)
+        return number is not None and self.low - slack <= number <= self.high + slack
+
+    def faults(self, *, log: bool = False) -> list[Fault]:
+        """What is wrong with the definition itself."""
+        if self.kind == "choice":
+            return self._faults_of_choices()
+        a_number = "a whole number" if self.kind == "integer" else "a finite number"
+        bounds: dict[str, float] = {"low": self.low, "high": self.high, **({"step": self.step} if self.step else {})}
+        found: list[Fault] = [
+            ((key,), f"must be {a_number}, not {shown(bound)}") for key, bound in bounds.items() if self.not_a(bound)
+        ]
+        if found:
+            return found
+        if self.kind == "integer":
+            found = [
+                ((key,), f"must be at most {LARGEST_INTEGER} from 0: beyond, whole numbers are not exact")
+                for key, bound in bounds.items()
+                if abs(bound) > LARGEST_INTEGER
+            ]
+        if not self.low < self.high:
+            return [*found, (("high",), f"must be greater than low ({self.low!r}), not {self.high!r}")]
+        if not math.isfinite(float(self.high) - float(self.low)):
+            return [*found, (("high",), "is too far from low to compute with")]
+        if log and self.low <= 0:
+            found.append((("log",), f"a log scale needs low greater than 0, low is {self.low!r}"))
+        return found + (self._faults_of_grid() if self.kind == "stepped" else [])
+
+    def _faults_of_choices(self) -> list[Fault]:
+        if isinstance(self.choices, str) or not all(isinstance(choice, str) for choice in self.choices):
+            return [(("choices",), f"must be a list of texts, not {shown(self.choices)}")]
+        if len(self.choices) < 2:
+            return [(("choices",), f"must have at least 2 entries, not {len(self.choices)}")]
+        return [
+            (("choices", index), f"{shown(choice)} is in the list twice")
+            for index, choice in enumerate(self.choices)
+            if choice in self.choices[:index]
+        ]
+
+    def _faults_of_grid(self) -> list[Fault]:
+        if self.step <= 0:
+            return [(("step",), f"must be greater than 0, not {self.step!r}")]
+        steps = (self.high - self.low) / self.step
+        if steps > MOST_STEPS:
+            return [(("step",), f"gives more than {MOST_STEPS} values; use a continuous parameter")]
+        if round(steps) < 1 or abs(self.low + round(steps) * self.step - self.high) > self.grid_error:
+            fits = self.low + max(1, math.floor(steps)) * self.step
+            return [
+                (
+                    ("step",),
+                    f"low + a whole number of steps must give high: {self.low!r} + n * {self.step!r} never is "
+                    f"{self.high!r}, the nearest below is {fits:.12g}",
+                )
+            ]
+        return []
