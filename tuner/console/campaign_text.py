@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from rich.cells import cell_len, set_cell_size
 
 from tuner.basics.vocabulary import Mode, Phase
-from tuner.console.language import Value, Words
+from tuner.console.language import Words
 from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
+from tuner.core.space.values import Value
 from tuner.wire.messages import CampaignView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"

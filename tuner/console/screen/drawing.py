@@ -7,10 +7,11 @@ from rich.text import Text
 
 from tuner.basics.vocabulary import ENDED, Mode, Phase
 from tuner.console.campaign_text import about_part, alarms, bar, brief, fit, machine_text, pace, pad, phase_text, rows
-from tuner.console.language import Value, Words
+from tuner.console.language import Words
 from tuner.console.pages.page import ALARM, QUIET, STRONG
 from tuner.console.screen.large_letters import large_letters
 from tuner.console.session import Session
+from tuner.core.space.values import Value
 from tuner.wire.messages import CampaignView, TrialView
 
 _LARGE_LINES = 7  # a large tag, the title above it and a line below

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from tuner.console.campaign_text import fit, pad
-from tuner.console.language import Value, Words
+from tuner.console.language import Words
+from tuner.core.space.values import Value
 from tuner.wire.messages import ParameterView, SliceView, TrialView
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
