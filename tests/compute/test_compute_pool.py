@@ -268,7 +268,7 @@ async def test_a_fork_server_that_hangs_is_replaced():
 async def test_a_task_that_fails_tells_why_and_its_worker_lives_on(single):
     workers = await at_rest(single)
     data = payload(told())
-    with pytest.raises(ComputeError, match=r"propose failed: ValueError: this is no state of version 1: 7"):
+    with pytest.raises(ComputeError, match=r"propose failed: ValueError: this is no state of version 2: 7"):
         await single.submit("propose", data | {"state": data["state"] | {"version": 7}}).result(PATIENT_S)
     with pytest.raises(ComputeError, match="dance failed: ValueError: there is no such task"):
         await single.submit("dance", {}).result(PATIENT_S)

@@ -187,7 +187,7 @@ def test_the_colours_of_maps_can_be_told_apart_by_their_lightness():
 
 
 def test_where_answers_are_doubted_everything_goes_through_the_champion_of_the_page(driver):
-    doubted = replace(driver.state, memory=driver.state.memory.model_copy(update={"leader": 2}))
+    doubted = replace(driver.state, memory=replace(driver.state.memory, leader=2))
     beliefs = believe(doubted)
     champion = doubted.trials[1].setting
     assert doubted.champion == 2 != driver.state.champion
