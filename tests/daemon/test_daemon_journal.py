@@ -62,7 +62,7 @@ def test_a_journal_of_0_1_0_with_windows_is_gone_on_with():
 
 
 def test_a_campaign_that_cannot_be_read_is_set_aside_and_stops_nobody():
-    with daemon(campaign_text("good", trials=2) + campaign_text("bad", trials=3)) as running:
+    with daemon(campaign_text("good", trials=1) + campaign_text("bad", trials=3)) as running:
         running.start()
         assert running.stop() == 0
         with Store.open(running.state / "journal.sqlite") as store:
