@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.patience import PATIENT_S
-from tests.simulate.making import quiet, sasena
+from tests.simulate.helpers import quiet, sasena
 from tuner.campaign.state import Mode, Stage
 from tuner.cli import cli
 from tuner.demo import sample as sample_module

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.campaign.making import Driver
+from tests.campaign.helpers import Driver
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, terms
+from tests.campaign.helpers import ANNA, BEN, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeProposal, wanted
 

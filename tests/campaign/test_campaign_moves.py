@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from tests.campaign.making import Driver, terms
+from tests.campaign.helpers import Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, wanted
 from tuner.campaign.moves import LEGAL, MOVES, VERBS

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.campaign.making import ANNA, Driver, terms
+from tests.campaign.helpers import ANNA, Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, wanted
 from tuner.campaign.state import Mode

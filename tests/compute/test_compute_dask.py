@@ -4,7 +4,7 @@ import sys
 import pytest
 from distributed import LocalCluster
 
-from tests.compute.computing import payload, told, until
+from tests.compute.helpers import payload, told, until
 from tests.patience import PATIENT_S
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied
 from tuner.compute.dask import DaskBackend

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.core.optimizing import LIGHT, run
+from tests.core.helpers import LIGHT, run
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.core.explain import cycles, sentence
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.core.optimizing import run
+from tests.core.helpers import run
 from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
 
 SPACE = Space([Continuous("x", 0, 10), Integer("k", 0, 12), Choice("c", ["a", "b", "c"])])

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.core.optimizing import LIGHT, MIXED, run, tell
+from tests.core.helpers import LIGHT, MIXED, run, tell
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.core.ledger import TellError
 from tuner.core.optimizer import ACQUISITIONS, VALIDITIES

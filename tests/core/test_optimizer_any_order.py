@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.core.optimizing import MIXED
+from tests.core.helpers import MIXED
 from tuner import Continuous, Optimizer, Space
 from tuner.core.ledger import TellError
 from tuner.core.strategy import Strategy

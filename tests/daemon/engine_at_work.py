@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from datetime import UTC, datetime, timedelta
 
-from tests.campaign.making import ENGINEER, terms
+from tests.campaign.helpers import ENGINEER, terms
 from tuner.campaign import commands as c
 from tuner.daemon.archive import Archive
 from tuner.daemon.engine import Engine

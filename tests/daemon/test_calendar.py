@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.campaign.making import ANNA, terms
+from tests.campaign.helpers import ANNA, terms
 from tests.daemon.engine_at_work import desk, make, propose, run_once
 from tests.patience import PATIENT_S
 from tuner.campaign import commands as c

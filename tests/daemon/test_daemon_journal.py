@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.daemon.running import campaign_text, daemon, tune
 from tests.daemon.test_daemon_troubles import HOME, remembering, setting_of
-from tests.journal.making import tampering
+from tests.journal.helpers import tampering
 from tests.journals.make import expected, restore
 from tests.patience import PATIENT_S
 from tuner.cli import cli

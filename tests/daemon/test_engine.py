@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.campaign.making import ANNA
+from tests.campaign.helpers import ANNA
 from tests.daemon.engine_at_work import desk, make
 from tuner.campaign import commands as c
 from tuner.campaign.state import Mode

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.campaign.making import ANNA, terms
+from tests.campaign.helpers import ANNA, terms
 from tests.daemon.engine_at_work import desk, make, run_once
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.campaign.making import terms
+from tests.campaign.helpers import terms
 from tuner.adapter import Health, LinkError, RefusedError
 from tuner.daemon.gate import Gate
 from tuner.daemon.plan import GateRefusal, checked, plan

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.campaign.making import ANNA, ENGINEER, terms
+from tests.campaign.helpers import ANNA, ENGINEER, terms
 from tests.daemon.engine_at_work import desk
 from tests.daemon.lying import SAYS, TAKES, LyingMachine
 from tuner.campaign import commands as c

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.journal.making import AT, answer, event, tampering
+from tests.journal.helpers import AT, answer, event, tampering
 from tests.journals.make import expected, restore
 from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store, schema
 from tuner.journal.chain import chained

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.simulate.making import MIXED, quiet, tuner
+from tests.simulate.helpers import MIXED, quiet, tuner
 from tuner.local import LocalDaemon
 from tuner.report.story import story_of_daemon, story_of_journal
 from tuner.simulate.judges import make_judge

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.simulate.making import MIXED, SASENA, tuner
+from tests.simulate.helpers import MIXED, SASENA, tuner
 from tuner.campaign.terms import Terms
 from tuner.config import parse_config
 from tuner.config.to_space import campaign_space

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.patience import PATIENT_S
-from tests.simulate.making import MIXED, SASENA, quiet, sasena, tuner
+from tests.simulate.helpers import MIXED, SASENA, quiet, sasena, tuner
 from tuner.errors import ConfigError, TunerError
 from tuner.simulate.in_process import run_in_process
 from tuner.simulate.judges import ANSWER_S, make_judge

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.adapters.line.world import Controller
+from tests.adapters.line.controllers import Controller
 from tests.adapters.modbus import press as modbus
 from tests.adapters.mqtt import machine as mqtt
 from tests.adapters.opcua import press as opcua

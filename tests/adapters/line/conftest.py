@@ -10,7 +10,7 @@ import zmq
 import zmq.auth
 
 from adapters.line import LineAdapter, LineSettings
-from tests.adapters.line.world import PARAMETERS, PATIENT_S, Answerer, Asker, Controller
+from tests.adapters.line.controllers import PARAMETERS, PATIENT_S, Answerer, Asker, Controller
 
 
 @pytest.fixture

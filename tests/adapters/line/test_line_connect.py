@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.line import LineAdapter, LineSettings
 from adapters.line_protocol import NonsenseError, Reply, Request, message_from, report_from
-from tests.adapters.line.world import PARAMETERS, PATIENT_S
+from tests.adapters.line.controllers import PARAMETERS, PATIENT_S
 from tuner.adapter import LinkError, Outcome
 
 
