@@ -41,6 +41,7 @@ def check(optimizer, space):
     assert Optimizer.from_state(space, text, strategy=TINY).state() == state
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     space=st.sampled_from([MIXED, LINE]),
