@@ -9,7 +9,7 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from tests.campaign.making import ANNA, BEN, Driver, terms
+from tests.campaign.helpers import ANNA, BEN, Driver, terms
 from tuner.campaign.commands import Exclude, Judge, Propose, Retract, Start, Tie
 from tuner.campaign.events import ModelMemory
 from tuner.report.beliefs import believe
