@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # cards: say with TORCH=... what installs its CPU build
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test tests test-all test-peers lint style types clean help install-service
+.PHONY: demo quick test tests test-all test-peers lint style types hooks quick-tests clean help install-service
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -59,6 +59,18 @@ tests: $(VENV)/dev.stamp style
 # types are checked beside the tests: that takes most of a minute where mypy has no cache yet
 test: $(VENV)/dev.stamp  ## everything that fits in six minutes on two cores
 	@$(MAKE) --no-print-directory -j 2 types tests
+
+# what the change of a line most often breaks
+QUICK := tests/core tests/campaign tests/config tests/wire
+
+quick: $(VENV)/dev.stamp  ## lint, types and the tests of core, campaign, config and wire: a minute, while you work
+	@$(MAKE) --no-print-directory -j 2 types quick-tests
+
+quick-tests: style
+	$(BIN)/pytest -n 2 --dist loadfile -q -m "not slow and not peers and not thorough" $(QUICK)
+
+hooks: $(VENV)/dev.stamp  ## have git run lint and types before each commit
+	$(BIN)/pre-commit install
 
 test-all: lint  ## the long suites too
 	$(BIN)/pytest $(IN_PARALLEL) -m "not peers" --cov --cov-report=term --timeout=3600

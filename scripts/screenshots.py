@@ -14,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.console.driving import Hands, console
+from tests.console.helpers import Hands, console
 from tests.daemon.running import campaign_text, daemon, tune, until
 
 PLACE = Path(__file__).parents[1] / "docs" / "screens"

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.campaign.making import ANNA, BEN, ENGINEER, Driver, proposed, terms
+from tests.campaign.helpers import ANNA, BEN, ENGINEER, Driver, proposed, terms
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, basis, wanted

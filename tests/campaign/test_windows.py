@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.campaign.making import Driver, terms
+from tests.campaign.helpers import Driver, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import wake_at
 from tuner.campaign.windows import left_this_hour, may_ask_at

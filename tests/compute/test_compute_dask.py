@@ -1,10 +1,11 @@
 import asyncio
 import sys
+import threading
 
 import pytest
 from distributed import LocalCluster
 
-from tests.compute.computing import payload, told, until
+from tests.compute.helpers import payload, told, until
 from tests.patience import PATIENT_S
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied
 from tuner.compute.dask import DaskBackend
@@ -36,24 +37,6 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         with pytest.raises(ComputeError, match="is not JSON"):
             backend.submit("ping", {"value": float("nan")})
 
-        # one thread: what is submitted while it is busy waits; needed work passes what is only likely
-        blocker = backend.submit("propose", payload(told(seed=4), strategy={"draws": 3000}))
-        await until(lambda: any(ws.processing for ws in cluster.scheduler.workers.values()))
-        order = []
-
-        async def note(number, *, speculative):
-            await backend.submit("ping", {"number": number}, speculative=speculative).result(PATIENT_S)
-            order.append(number)
-
-        waiting = [asyncio.create_task(note(number, speculative=True)) for number in range(4)]
-        with pytest.raises(ComputeTimeout, match="ping gave no result within"):
-            await backend.submit("ping", {"number": 9}, speculative=True).result(deadline_s=0.0)
-        needed = asyncio.create_task(note(3, speculative=False))
-        await blocker.result(PATIENT_S)
-        await asyncio.gather(*waiting, needed)
-        # the scheduler hands one task more to the worker than it has threads
-        assert [number for number in order if number != 0][:2] == [3, 3]
-
         queued = backend.submit("ping", {"number": 10})
         queued.cancel()
         with pytest.raises(ComputeCancelled):
@@ -61,6 +44,36 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         left = backend.submit("propose", payload(told(seed=6), strategy={"draws": 3000}))
     with pytest.raises(ComputeCancelled, match="closed"):
         await left.result(PATIENT_S)
+
+
+@pytest.mark.asyncio
+async def test_needed_work_passes_what_is_only_likely(monkeypatch):
+    let_go = threading.Event()
+    monkeypatch.setitem(TASKS, "hold", lambda data: {"waited": let_go.wait(PATIENT_S)})
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    order = []
+    async with (
+        LocalCluster(asynchronous=True, **options) as cluster,
+        DaskBackend(cluster.scheduler_address) as backend,
+    ):
+
+        async def note(number, *, speculative):
+            await backend.submit("ping", {"number": number}, speculative=speculative).result(PATIENT_S)
+            order.append(number)
+
+        blocker = backend.submit("hold", {})  # one thread: what is submitted while it is busy waits
+        await until(lambda: any(worker.processing for worker in cluster.scheduler.workers.values()))
+        waiting = [asyncio.create_task(note(number, speculative=True)) for number in range(4)]
+        with pytest.raises(ComputeTimeout, match="ping gave no result within"):
+            await backend.submit("ping", {"number": 9}, speculative=True).result(deadline_s=0.0)
+        waiting.append(asyncio.create_task(note(3, speculative=False)))
+        await until(lambda: backend._sent == 7)  # the blocker, five likely ones, and one of them again
+        await until(lambda: any(str(key).endswith("-7") for key in cluster.scheduler.tasks))
+        let_go.set()
+        assert await blocker.result(PATIENT_S) == {"waited": True}
+        await asyncio.gather(*waiting)
+    # the scheduler hands one task more to the worker than it has threads
+    assert [number for number in order if number != 0][:2] == [3, 3]
 
 
 @pytest.mark.asyncio

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.compute.computing import SETTINGS, payload, told
-from tests.core.optimizing import MIXED
+from tests.compute.helpers import SETTINGS, payload, told
+from tests.core.helpers import MIXED
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.compute.fallback import FAR, FILL, REPEAT, STEP
 from tuner.compute.tasks import fallback

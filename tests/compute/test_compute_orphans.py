@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from tests.compute.computing import gone, until
+from tests.compute.helpers import gone, until
 
 DAEMON = """
 import asyncio, json, sys
-from tests.compute.computing import minutes_of_work, until
+from tests.compute.helpers import minutes_of_work, until
 from tuner.compute.worker_pool import Pool
 
 async def main():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.compute.computing import gone, minutes_of_work, payload, told, until
-from tests.core.optimizing import MIXED, tell
+from tests.compute.helpers import gone, minutes_of_work, payload, told, until
+from tests.core.helpers import MIXED, tell
 from tests.patience import PATIENT_S
 from tuner import Optimizer
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, WorkerDied

@@ -8,7 +8,7 @@ import signal
 import pytest
 from distributed import LocalCluster
 
-from tests.compute.computing import payload, told, until
+from tests.compute.helpers import payload, told, until
 from tuner.compute import proposals
 from tuner.compute.backend import ComputeError, WorkerDied
 from tuner.compute.dask import DaskBackend

@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from tests.compute.computing import LIGHT, payload, told
-from tests.core.optimizing import MIXED
+from tests.compute.helpers import LIGHT, payload, told
+from tests.core.helpers import MIXED
 from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
 from tuner.compute import tasks
 from tuner.compute.backend import ComputeError, canonical, job_key

@@ -336,6 +336,7 @@ def test_an_error_in_one_parameter_does_not_hide_a_missing_one_behind_it(tmp_pat
     assert 'did you mean "speed"' in shown.stderr
 
 
+@pytest.mark.thorough
 def test_no_message_speaks_pydantic(tmp_path):
     for line, text, *_ in BROKEN:
         lines = GOOD.splitlines()

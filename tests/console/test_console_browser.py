@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from unittest.mock import AsyncMock
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -20,7 +21,10 @@ from playwright.sync_api import sync_playwright
 
 from tests.daemon.running import campaign_text, daemon, until
 from tests.patience import PATIENT_S
-from tuner.console.serve import MOST_SESSIONS
+from tuner.console.serve import ConsoleServer
+
+FEW = 2  # consoles of a server of one's own: each takes a second of a processor to start
+NONSENSE = ("no json", "[]", '{"a": 1}', '["resize", {}]', '["stdin", 3]')
 
 
 def free_port():
@@ -129,7 +133,8 @@ def proc(pid, name):
 def server(running):
     """A server of one's own, with its process."""
     port = free_port()
-    words = ("-m", "tuner", "console", "--serve", "--port", str(port), "--state", str(running.state))
+    few = f"from tuner.console import serve; from tuner.cli.main import main; serve.MOST_SESSIONS = {FEW}; main()"
+    words = ("-c", few, "console", "--serve", "--port", str(port), "--state", str(running.state))
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen([sys.executable, *words, "--language", "en"], stdout=subprocess.PIPE, env=environ)
     try:
@@ -205,7 +210,7 @@ async def test_a_console_ends_with_its_socket_with_its_server_and_with_nonsense(
         os.kill(console, signal.SIGSTOP)  # one that does not even listen to its end
         await socket.close()
         await until_true(lambda: not sessions(process.pid))
-        for nonsense in ("no json", "[]", '{"a": 1}', '["resize", {}]', '["stdin", 3]'):
+        for nonsense in (NONSENSE[0], NONSENSE[-1]):
             async with http.ws_connect(url) as socket:
                 await until_true(lambda: sessions(process.pid))
                 await socket.send_str(nonsense)
@@ -218,16 +223,39 @@ async def test_a_console_ends_with_its_socket_with_its_server_and_with_nonsense(
         await until_true(lambda: not Path(f"/proc/{console}").exists())
 
 
+class Browser:
+    """A browser's socket as far as the server listens to it."""
+
+    def __init__(self, *said):
+        self.said, self.heard = said, []
+
+    async def __aiter__(self):
+        for text in self.said:
+            yield aiohttp.WSMessage(aiohttp.WSMsgType.TEXT, text, None)
+
+    async def send_json(self, what):
+        self.heard.append(what)
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@to_its_end
+async def test_nonsense_ends_a_session_and_nothing_else_does(nonsense):
+    server = ConsoleServer(["console"], 1)
+    browser = Browser('["ping", 1]', '["what is this?"]', nonsense, '["ping", 2]')
+    await server._process_messages(browser, AsyncMock())
+    assert browser.heard == [["pong", 1]]
+
+
 @to_its_end
 async def test_the_number_of_consoles_has_a_bound(server):
     process, url = server
     async with aiohttp.ClientSession() as http:
-        sockets = [await http.ws_connect(url) for _ in range(MOST_SESSIONS)]
+        sockets = [await http.ws_connect(url) for _ in range(FEW)]
         with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
             await http.ws_connect(url)
         assert caught.value.status == 503
         await sockets.pop().close()
-        await until_true(lambda: len(sessions(process.pid)) < MOST_SESSIONS)
+        await until_true(lambda: len(sessions(process.pid)) < FEW)
         sockets.append(await http.ws_connect(url))
         for socket in sockets:
             await socket.close()

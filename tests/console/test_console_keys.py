@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.console.driving import LARGE, SMALL, console, plant
+from tests.console.helpers import LARGE, SMALL, console, plant
 from tests.daemon.running import daemon
 
 SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x50", marks=pytest.mark.slow)]

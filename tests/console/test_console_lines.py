@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.console.driving import plant
+from tests.console.helpers import plant
 from tests.daemon.running import daemon
 from tests.patience import PATIENT_S
 

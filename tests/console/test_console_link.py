@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.console.driving import console
+from tests.console.helpers import console
 from tests.daemon.running import better, campaign_text, daemon, until
 from tuner.errors import UnreachableError
 

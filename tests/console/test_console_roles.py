@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tests.console.driving import Hands
+from tests.console.helpers import Hands
 from tests.daemon.running import campaign_text, daemon
 from tuner.console.actions import Options
 from tuner.console.screen.app import ConsoleApp

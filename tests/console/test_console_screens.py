@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.console.driving import LARGE, SMALL, console
+from tests.console.helpers import LARGE, SMALL, console
 from tests.daemon.running import campaign_text, daemon, tune, until
 
 SIZES = [pytest.param(LARGE, id="160x50"), pytest.param(SMALL, id="80x24", marks=pytest.mark.slow)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.console.driving import console
+from tests.console.helpers import console
 from tests.daemon.running import campaign_text, daemon
 from tuner.journal import NewRow, Store
 

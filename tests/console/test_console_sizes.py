@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from tests.console.driving import console
+from tests.console.helpers import console
 from tests.daemon.running import campaign_text, daemon
 from tuner.console.language import LANGUAGES
 from tuner.console.screen.keybar import KeyCell

@@ -218,7 +218,7 @@ def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was
         running.start(watchdog_s=0.5)
         running.wait_for("WATCHDOG=1")
         with running.client() as client:
-            tune(client, "press", lambda view: view.budget.spent >= 4)
+            tune(client, "press", lambda view: view.budget.spent >= 3)
         assert running.stop() == 0
         running.wait_for("STOPPING=1")
         with running.journal() as store:
@@ -228,8 +228,8 @@ def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was
         assert json.loads(rows[-1].body)["result"] == "applied"
         running.start()
         with running.client() as client:
-            view = tune(client, "press", lambda view: view.budget.spent >= 6)
-        assert view.trial is None or view.trial.number <= 7
+            view = tune(client, "press", lambda view: view.budget.spent >= 4)
+        assert view.trial is None or view.trial.number <= 5
         assert running.stop(signal.SIGINT) == 0
         replayed = subprocess.run(
             [sys.executable, "-m", "tuner", "replay", "--state", str(running.state)],

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.daemon.running import campaign_text, daemon, tune
 from tests.daemon.test_daemon_troubles import HOME, remembering, setting_of
-from tests.journal.making import tampering
+from tests.journal.helpers import tampering
 from tests.journals.make import expected, restore
 from tests.patience import PATIENT_S
 from tuner.cli.main import cli
@@ -62,7 +62,7 @@ def test_a_journal_of_0_1_0_with_windows_is_gone_on_with():
 
 
 def test_a_campaign_that_cannot_be_read_is_set_aside_and_stops_nobody():
-    with daemon(campaign_text("good", trials=2) + campaign_text("bad", trials=3)) as running:
+    with daemon(campaign_text("good", trials=1) + campaign_text("bad", trials=3)) as running:
         running.start()
         assert running.stop() == 0
         with Store.open(running.state / "journal.sqlite") as store:

@@ -34,7 +34,8 @@ systemctl() {
     case "$1" in
         enable | start)
             tuner run "$HOME/../etc/tuner.toml" 2>>"$HOME/../daemon.log" &
-            until tuner status; do sleep 0.1; done ;;
+            until test -S "$HOME/.local/state/tuner/requests.sock"; do sleep 0.05; done
+            tuner status ;;
         stop) tuner stop ;;
     esac
 }
@@ -153,8 +154,8 @@ class Session:
 
     def _until_it_answers(self, text: str) -> None:
         there = re.search(r"--state (\S+)", text)
-        ask = f"tuner status {there[0] if there else ''}"
-        assert self._type(f"until {ask}; do sleep 0.1; done") == 0
+        with Client.local(self.work / there[1] if there else state(self.there), find_s=PATIENT_S) as client:
+            client.ping()
 
     def _type(self, text: str) -> int:
         begin = (self.there / "output").stat().st_size

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.campaign.making import terms
+from tests.campaign.helpers import terms
 from tuner.adapter import Health, LinkError, RefusedError
 from tuner.gate.gate import Gate
 from tuner.gate.plan import GateRefusal, checked, plan

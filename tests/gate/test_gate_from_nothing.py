@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.campaign.making import terms
+from tests.campaign.helpers import terms
 from tests.gate.test_gate import Recorder
 from tuner.adapter import LinkError
 from tuner.gate.gate import Gate

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.campaign.making import terms
+from tests.campaign.helpers import terms
 from tests.daemon.lying import SAYS, TAKES, LyingMachine
 from tests.gate.test_gate import PARAMETERS, good
 from tuner.gate.gate import Gate

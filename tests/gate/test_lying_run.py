@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tests.campaign.making import ANNA, ENGINEER, terms
+from tests.campaign.helpers import ANNA, ENGINEER, terms
+from tests.daemon.engine_at_work import desk
 from tests.daemon.lying import SAYS, TAKES, LyingMachine
-from tests.daemon.test_engine import desk
 from tuner.campaign import commands as c
 from tuner.campaign.effects import wanted
 from tuner.campaign.state import Mode

@@ -11,7 +11,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from tests.journal.making import answer, event, events
+from tests.journal.helpers import answer, event, events
 from tuner.journal import DiskFullError, Store
 
 

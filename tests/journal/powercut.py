@@ -18,7 +18,7 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_vo
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.journal.making import event
+from tests.journal.helpers import event
 from tuner.journal import JournalError, Store
 
 SECTOR_BYTES = 512

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journal.making import answer, event, events, tampering
+from tests.journal.helpers import answer, event, events, tampering
 from tuner.journal import DamagedError, HeldError, JournalError, Store
 from tuner.journal.backup import restore
 

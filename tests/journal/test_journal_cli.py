@@ -8,8 +8,8 @@ from io import StringIO
 import pytest
 from click.testing import CliRunner
 
-from tests.campaign.making import terms
-from tests.journal.making import AT, tampering
+from tests.campaign.helpers import terms
+from tests.journal.helpers import AT, tampering
 from tuner.campaign.events import CampaignCreated, LotChanged
 from tuner.cli.main import cli
 from tuner.journal import NewRow, Store, canonical

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journal.making import answer, event, events
+from tests.journal.helpers import answer, event, events
 from tuner.journal import DiskFullError, Store
 
 ROOT = Path(__file__).parents[2]

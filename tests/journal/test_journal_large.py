@@ -55,7 +55,7 @@ def test_a_million_events_are_opened_without_reading_them_also_after_an_unclean_
         for campaign in store.campaigns()[::50]:
             store.save_snapshot(campaign.name, campaign.last_seq - 3, '{"state":1}')
     program = (
-        "import os, sys; from pathlib import Path; from tests.journal.making import event;"
+        "import os, sys; from pathlib import Path; from tests.journal.helpers import event;"
         "from tuner.journal import Store; store = Store.open(Path(sys.argv[1])); store.append([event(0)]); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=PATIENT_S, cwd=ROOT)

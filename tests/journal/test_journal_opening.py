@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journal.making import event, events, tampering
+from tests.journal.helpers import event, events, tampering
 from tests.patience import PATIENT_S
 from tuner.journal import DamagedError, HeldError, JournalError, Store, store
 from tuner.journal import tables as schema
@@ -33,7 +33,7 @@ def leave_unclean(path: Path) -> None:
     """Append one event in a process that ends without closing the journal."""
     program = (
         "import os, sys; from pathlib import Path;"
-        "from tests.journal.making import event; from tuner.journal import Store;"
+        "from tests.journal.helpers import event; from tuner.journal import Store;"
         "store = Store.open(Path(sys.argv[1])); store.append([event(0)]); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=PATIENT_S, cwd=ROOT)

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.journal.making import answer, event, events
+from tests.journal.helpers import answer, event, events
 from tuner.journal import DamagedError, LostError, Store
 from tuner.journal.lock import Mark, read_mark
 from tuner.journal.presence import SUFFIXES

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.journal.making import tampering
+from tests.journal.helpers import tampering
 from tuner.journal import DuplicateRequestError, JournalError, NewRow, Reply, Store
 from tuner.journal.chain import link
 

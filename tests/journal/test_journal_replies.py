@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.journal.making import AT, answer, event, tampering
+from tests.journal.helpers import AT, answer, event, tampering
 from tests.journals.make import expected, restore
 from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store
 from tuner.journal import tables as schema

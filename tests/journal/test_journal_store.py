@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.journal.making import AT, answer, event, events
+from tests.journal.helpers import AT, answer, event, events
 from tuner.journal import (
     GENESIS,
     CampaignRow,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.journal.making import event, tampering
+from tests.journal.helpers import event, tampering
 from tuner.journal import GENESIS, DamagedError, Store
 from tuner.journal.chain import extend
 from tuner.journal.records import NewRow

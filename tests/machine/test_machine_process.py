@@ -8,7 +8,7 @@ from multiprocessing.context import ForkServerProcess
 
 import pytest
 
-from tests.campaign.making import terms
+from tests.campaign.helpers import terms
 from tests.daemon.scripted import install, read_notes
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, Health, LinkError, Outcome, RefusedError

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.lab.simulate.making import MIXED, quiet, tuner
+from tests.lab.simulate.helpers import MIXED, quiet, tuner
 from tuner.lab.judges.by_name import make_judge
 from tuner.lab.local_daemon import LocalDaemon
 from tuner.lab.simulate.prepare import as_toml, chosen_campaign, scripted

@@ -9,7 +9,7 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from tests.campaign.making import ANNA, BEN, Driver, proposed, terms
+from tests.campaign.helpers import ANNA, BEN, Driver, proposed, terms
 from tuner.campaign.commands import Exclude, Judge, Retract, Start, Tie
 from tuner.report.beliefs import believe
 from tuner.report.figures import PREFERENCE_COLOURS, VALID_COLOURS, _steps

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.adapters.line.world import Controller
-from tests.adapters.modbus import press as modbus
-from tests.adapters.mqtt import machine as mqtt
-from tests.adapters.opcua import press as opcua
+from tests.adapters.line.controllers import Controller
+from tests.adapters.modbus import moulding_machine as modbus
+from tests.adapters.mqtt import moulding_machine as mqtt
+from tests.adapters.opcua import moulding_machine as opcua
 from tests.adapters.test_serial import PtyMachine
 from tests.daemon.running import better
 from tuner.problems import get_problem

@@ -1,6 +1,6 @@
 """A machine whose server is restarted in the middle of a part: the campaign goes on, and the part is made once."""
 
-from tests.adapters.modbus.press import MODE
+from tests.adapters.modbus.moulding_machine import MODE
 from tests.daemon.running import daemon, until
 from tests.system.sites import CAMPAIGN, Modbus, ModbusPress, toml
 from tests.system.test_protocol_campaigns import opened

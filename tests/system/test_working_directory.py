@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.running import campaign_text, daemon, tune
+from tests.daemon.running import campaign_text, daemon, tune, until
 
 TUNER = Path(sys.executable).with_name("tuner")
 FOLDERS = (
@@ -51,11 +51,11 @@ def run(place, *arguments, program=(str(TUNER),)):
 
 def test_the_daemon_its_machines_and_its_models_import_nothing_from_there(hostile, monkeypatch):
     monkeypatch.chdir(hostile)
-    with daemon(campaign_text(trials=4)) as running:
+    with daemon(campaign_text(trials=2)) as running:
         running.start(wrap=lambda command: [str(TUNER), *command[3:]])
         with running.client() as client:
             view = tune(client, "press")
-            assert view.budget.spent == 4
+            assert view.budget.spent == 2
             assert client.recommendation("press").setting
         assert running.stop(signal.SIGTERM) == 0
 
@@ -75,14 +75,14 @@ def test_python_m_tuner_imports_nothing_but_itself_from_there(hostile):
 
 
 def test_the_demo_imports_nothing_from_there(hostile, tmp_path):
-    shown = run(hostile, "demo", "--trials", "3", "--fast")
+    shown = run(hostile, "demo", "--trials", "2", "--fast")
     assert shown.stdout
 
 
 @pytest.mark.parametrize("more", [(), ("--in-process",)], ids=["with a daemon", "in its own processes"])
 def test_simulated_runs_import_nothing_from_there(hostile, more):
     config = Path(__file__).parents[2] / "configs" / "sasena.toml"
-    run(hostile, "simulate", config, "--judge", "oracle", "--seeds", "0-1", "--trials", "3", "--jobs", "2", *more)
+    run(hostile, "simulate", config, "--judge", "oracle", "--seeds", "0-1", "--trials", "2", "--jobs", "2", *more)
 
 
 def test_a_program_of_the_user_still_finds_the_modules_beside_it(tmp_path):
@@ -94,7 +94,6 @@ def test_a_program_of_the_user_still_finds_the_modules_beside_it(tmp_path):
     with daemon(text.replace('problem = "sasena"', command)) as running:
         running.start()
         with running.client() as client:
-            while (view := client.snapshot("press")).mode != "Complete":
-                assert view.fault is None, view.fault
-                if view.duel is not None:
-                    client.judge("press", view.duel.number, view.duel.left.number)
+            view = until(client, "press", lambda view: view.duel is not None or view.fault)
+            assert view.fault is None, view.fault
+            assert [view.duel.left.valid, view.duel.right.valid] == [True, True]

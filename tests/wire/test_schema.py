@@ -13,7 +13,7 @@ import pytest
 import zmq
 from jsonschema import Draft202012Validator
 
-from tests.campaign.making import terms
+from tests.campaign.helpers import terms
 from tests.daemon.running import better, campaign_text, daemon, until
 from tuner.campaign.events import CampaignCreated
 from tuner.campaign.evolve import Recorded

@@ -11,7 +11,7 @@ import zmq.auth
 
 from adapters.line import LineAdapter
 from adapters.line.adapter import LineSettings
-from tests.adapters.line.world import PARAMETERS, PATIENT_S, Answerer, Asker, Controller
+from tests.adapters.line.controllers import PARAMETERS, PATIENT_S, Answerer, Asker, Controller
 
 
 @pytest.fixture

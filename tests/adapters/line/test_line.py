@@ -9,7 +9,7 @@ import pytest
 
 from adapters.line import LineAdapter
 from adapters.line.adapter import LineSettings
-from tests.adapters.line.world import GOOD, PARAMETERS, PATIENT_S, ROOT, both_ways, eventually
+from tests.adapters.line.controllers import GOOD, PARAMETERS, PATIENT_S, ROOT, both_ways, eventually
 from tuner.adapter import DeadlineError, LinkError, Outcome, RefusedError
 from tuner.config.plugins import load_adapter
 from tuner.testing import LinkConformance
@@ -117,7 +117,7 @@ def test_a_new_adapter_after_a_crash_of_ours_gets_the_part_that_was_in_work(mode
     controller = start_controller(mode, seconds=1.0)
     program = (
         "from adapters.line.adapter import LineAdapter, LineSettings\n"
-        "from tests.adapters.line.world import *\n"
+        "from tests.adapters.line.controllers import *\n"
         f"a = LineAdapter(LineSettings(mode={mode!r}, address={controller.address!r}, beat_s=0.1), PARAMETERS)\n"
         "a.open(PATIENT_S); a.apply(GOOD, PATIENT_S); a.run_trial('T1', PATIENT_S)"
     )

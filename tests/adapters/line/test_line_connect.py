@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adapters.line import LineAdapter
 from adapters.line.adapter import LineSettings
 from adapters.line.protocol import NonsenseError, Reply, Request, message_from, report_from
-from tests.adapters.line.world import PARAMETERS, PATIENT_S
+from tests.adapters.line.controllers import PARAMETERS, PATIENT_S
 from tuner.adapter import LinkError, Outcome
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.adapters.line.world import PATIENT_S, both_ways
+from tests.adapters.line.controllers import PATIENT_S, both_ways
 from tuner.adapter import LinkError
 
 

@@ -10,7 +10,7 @@ import zmq
 import zmq.auth
 
 from adapters.line.adapter import LineSettings
-from tests.adapters.line.world import GOOD, PATIENT_S, both_ways, eventually, free_port
+from tests.adapters.line.controllers import GOOD, PATIENT_S, both_ways, eventually, free_port
 from tuner.adapter import AdapterError, LinkError
 
 

@@ -4,7 +4,7 @@ import pytest
 import zmq
 import zmq.auth
 
-from tests.adapters.line.world import GOOD, PATIENT_S, eventually
+from tests.adapters.line.controllers import GOOD, PATIENT_S, eventually
 from tuner.adapter import DeadlineError, LinkError, Outcome
 
 

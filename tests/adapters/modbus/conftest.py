@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.adapters.hands import Hurry
-from tests.adapters.modbus.press import Plant, Press, made_from
+from tests.adapters.helpers import Hurry
+from tests.adapters.modbus.moulding_machine import Plant, Press, made_from
 
 
 @pytest.fixture

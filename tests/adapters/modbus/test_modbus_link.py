@@ -20,7 +20,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
-from tests.adapters.modbus.press import GOOD, PARAMETERS, TAG, Plant, made_from, silent_server, table
+from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, TAG, Plant, made_from, silent_server, table
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
 

@@ -7,7 +7,7 @@ from pymodbus.constants import ExcCodes
 from pymodbus.simulator import DataType
 
 from adapters.modbus.register_map import Register
-from tests.adapters.modbus.press import GOOD, MODE, WEIGHT
+from tests.adapters.modbus.moulding_machine import GOOD, MODE, WEIGHT
 from tuner.adapter import LinkError, RefusedError
 
 

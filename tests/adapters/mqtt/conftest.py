@@ -6,7 +6,7 @@ import pytest
 
 from adapters.mqtt import MqttAdapter
 from adapters.mqtt.topics import MqttSettings
-from tests.adapters.mqtt.machine import HEAT, SPEED, Broker, Machine
+from tests.adapters.mqtt.moulding_machine import HEAT, SPEED, Broker, Machine
 from tests.patience import PATIENT_S
 
 

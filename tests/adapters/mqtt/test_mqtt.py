@@ -7,7 +7,7 @@ import pytest
 
 from adapters.mqtt import MqttAdapter
 from adapters.mqtt.topics import MqttSettings, ResultWords
-from tests.adapters.mqtt.machine import COLOUR, GOOD, HEAT, OTHER, ROOT, SPEED, TALK, VALUES, Machine
+from tests.adapters.mqtt.moulding_machine import COLOUR, GOOD, HEAT, OTHER, ROOT, SPEED, TALK, VALUES, Machine
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.config import load_config

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from adapters.mqtt import MqttAdapter
 from adapters.mqtt.topics import Interlock, MqttSettings
-from tests.adapters.mqtt.machine import GOOD, HEAT, PROGRAMS, SPEED, TALK, VALUES, Broker, until_heard
+from tests.adapters.mqtt.moulding_machine import GOOD, HEAT, PROGRAMS, SPEED, TALK, VALUES, Broker, until_heard
 from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, DeadlineError, LinkError, Outcome, RefusedError
 

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from tests.adapters.hands import Hurry
-from tests.adapters.opcua.press import Press, made_from
+from tests.adapters.helpers import Hurry
+from tests.adapters.opcua.moulding_machine import Press, made_from
 
 
 @pytest.fixture(scope="module")

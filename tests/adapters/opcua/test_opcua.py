@@ -8,7 +8,7 @@ import pytest
 from asyncua import ua
 
 from adapters.opcua import OpcuaAdapter
-from tests.adapters.opcua.press import GOOD
+from tests.adapters.opcua.moulding_machine import GOOD
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.config import load_config
 from tuner.config.plugins import AdapterNotFoundError, load_adapter

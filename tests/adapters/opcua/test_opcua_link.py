@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
-from tests.adapters.opcua.press import GOOD, PARAMETERS, made_from, table
+from tests.adapters.opcua.moulding_machine import GOOD, PARAMETERS, made_from, table
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
 

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
-from tests.adapters.opcua.press import GOOD, PARAMETERS, table
+from tests.adapters.opcua.moulding_machine import GOOD, PARAMETERS, table
 from tuner.adapter import ParameterInfo, RefusedError
 
 

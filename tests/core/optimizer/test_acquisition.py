@@ -83,6 +83,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_agree_with_finite_differences(name, model, validity):
     acquisition = wanted(name, model, validity)
@@ -186,6 +187,7 @@ def test_pending_settings_repel():
     assert np.isfinite(apart.gradient(np.array([0.5, 0.5]))[1]).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ei", "eiig", "ucb"])
 def test_the_cheap_stand_in_keeps_the_best_candidates(name, model, validity):
     acquisition = wanted(name, model, validity)

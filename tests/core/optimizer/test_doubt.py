@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.core.optimizing import LIGHT
+from tests.core.helpers import LIGHT
 from tests.core.reference import champion_duels
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import Fits, _refit_preferences

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.core.optimizing import LIGHT, run
+from tests.core.helpers import LIGHT, run
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.core.optimizer.explain import cycles, sentence
 
@@ -111,6 +111,7 @@ def test_separate_circles_are_told_apart():
     assert cycles(optimizer.ledger) == [[1, 2, 3], [4, 5, 6]]
 
 
+@pytest.mark.thorough
 def test_the_recommendation_is_a_setting_where_parts_are_likely():
     optimizer = Optimizer(LINE, strategy=LIGHT, seed=2)
     run(optimizer, 20, lambda s: s["x"], lambda s: s["x"] < 0.6)

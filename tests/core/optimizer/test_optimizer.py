@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.core.optimizing import LIGHT, MIXED, run, tell
+from tests.core.helpers import LIGHT, MIXED, run, tell
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.core.optimizer.ledger import TellError
 from tuner.core.optimizer.optimizer import ACQUISITIONS, VALIDITIES
@@ -22,6 +22,7 @@ def valid(setting):
     return setting["x"] < 0.8
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("acquisition", [*WITHOUT_UCB, SLOW_UCB, "eiig-0.5"])
 @pytest.mark.parametrize("space", [MIXED, LINE], ids=["mixed", "line"])
 def test_every_acquisition_works(space, acquisition):
@@ -32,6 +33,7 @@ def test_every_acquisition_works(space, acquisition):
         assert space.checked(proposal.setting) == proposal.setting
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", VALIDITIES)
 @pytest.mark.parametrize("acquisition", ["auto", SLOW_UCB, "eubo"])
 @pytest.mark.parametrize("space", [MIXED, LINE], ids=["mixed", "line"])
@@ -97,6 +99,7 @@ def test_proposals_never_repeat_in_a_continuous_space():
     assert min(p.distance for p in proposals[1:]) > 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("acquisition", "pending"),
     [
@@ -258,6 +261,7 @@ def test_nobody_has_judged_at_first():
     assert Optimizer(LINE, strategy=LIGHT).operators() == {}
 
 
+@pytest.mark.thorough
 def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
     risks = []
     for scrap_budget in (0, 10):
@@ -267,6 +271,7 @@ def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
     assert risks[0] < risks[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("acquisition", [*WITHOUT_UCB, SLOW_UCB])
 @pytest.mark.parametrize("best", [pytest.param(0.42, marks=pytest.mark.slow), 0.7], ids=["inside", "beyond"])
 def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition, best):
@@ -281,6 +286,7 @@ def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition, best):
     assert min(p.p_valid for p in proposals) > 0.8
 
 
+@pytest.mark.thorough
 def test_an_excluded_trial_that_made_no_part_asks_for_no_more_design():
     space = Space([Continuous("x", 0, 1), Continuous("y", 0, 1)])
     kinds = []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.core.optimizing import MIXED
+from tests.core.helpers import MIXED
 from tuner import Continuous, Optimizer, Space
 from tuner.core.optimizer.ledger import TellError
 from tuner.core.optimizer.strategy import Strategy
@@ -41,6 +41,7 @@ def check(optimizer, space):
     assert Optimizer.from_state(space, text, strategy=TINY).state() == state
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     space=st.sampled_from([MIXED, LINE]),

@@ -1,4 +1,4 @@
-from tests.core.optimizing import LIGHT, run
+from tests.core.helpers import LIGHT, run
 from tuner import Continuous, Optimizer, Space
 from tuner.core.optimizer.questions import Question
 

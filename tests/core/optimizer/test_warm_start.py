@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.core.optimizing import LIGHT, run
+from tests.core.helpers import LIGHT, run
 from tuner import Continuous, Integer, Optimizer, Space
 from tuner.core import Observations, Prior, fit_hyper
 

@@ -47,6 +47,7 @@ def test_box_moments_agree_with_quadrature(lower, upper, mean):
     assert at_upper == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("rows", "variance", "flips"),
     [

@@ -74,6 +74,7 @@ def test_many_rows_are_fitted_from_a_part_and_reach_the_same_optimum():
     assert fit_hyper(data, warm=quick, tolerance=1e-9).objective == pytest.approx(quick.objective, abs=1e-2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("model", ["skewgp", "laplace"])
 @pytest.mark.parametrize("validity", ["shared", "separate"])
 @pytest.mark.parametrize("method", ["map", "annealing"])
@@ -86,6 +87,7 @@ def test_every_way_to_fit_returns_a_posterior_that_answers(model, validity, meth
     assert fitted.valid_probability([[0.05, 0.5]])[0] > fitted.valid_probability([[0.99, 0.5]])[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("evidence", ["ep", "conditioning", "blocks"])
 def test_annealing_comes_near_the_gradient_s_optimum(evidence):
     points, duels = champion_duels(np.random.default_rng(3), 20, 1)

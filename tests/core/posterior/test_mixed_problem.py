@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.core.optimizing import run
+from tests.core.helpers import run
 from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
 
 SPACE = Space([Continuous("x", 0, 10), Integer("k", 0, 12), Choice("c", ["a", "b", "c"])])
@@ -27,6 +27,7 @@ def test_a_mixed_problem_is_solved_within_forty_trials_on_most_seeds():
     assert np.median(regrets) < 1e-3
 
 
+@pytest.mark.thorough
 def test_a_mixed_problem_is_solved_on_one_seed():
     optimizer = Optimizer(SPACE, seed=11, budget=30)
     run(optimizer, 30, quality)
@@ -35,6 +36,7 @@ def test_a_mixed_problem_is_solved_on_one_seed():
     assert best["x"] == pytest.approx(6.5, abs=0.5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", [(0.1, 1, "a"), (0.7, 4, "b"), (0.4, 1, "b"), (0.7, 1, "a")])
 def test_whatever_the_best_setting_is_it_is_reached(target):
     space = Space([Stepped("s", 0.1, 0.7, 0.1), Integer("k", 1, 4), Choice("c", ["a", "b"])])

@@ -189,6 +189,7 @@ def test_the_factor_reproduces_the_covariance_in_its_order(seed: int, m: int, pa
     np.testing.assert_allclose(L @ L.T, gamma[np.ix_(order, order)], atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("m", "variance", "typical"), [(50, 0.1, 0.25), (50, 1.0, 0.8), (100, 0.1, 0.4), (100, 1.0, 2.0)]
 )

@@ -23,6 +23,7 @@ CASES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("case", "variance"),
     [
@@ -47,6 +48,7 @@ def test_the_posterior_agrees_with_importance_sampling_from_the_prior(case, vari
     assert model.log_evidence() == pytest.approx(expected.log_evidence, abs=0.3)
 
 
+@pytest.mark.thorough
 def test_joint_samples_and_function_draws_have_the_marginals_of_the_posterior():
     points, duels = champion_duels(np.random.default_rng(1), 8, 2)
     model = SkewGP(Observations(points, duels=duels), [0.3, 0.4], 25.0)
@@ -133,6 +135,7 @@ def test_the_paper_s_one_dimensional_mixed_example_learns_the_non_valid_zone(hyp
     assert (mean[grid[:, 0] > -0.1] > 0).all()
 
 
+@pytest.mark.thorough
 @settings(max_examples=12)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([0.1, 5.0, 500.0]))
 def test_more_evidence_for_v_over_u_never_lowers_its_probability(seed, count, variance):
@@ -225,6 +228,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", DEGENERATE)
 @pytest.mark.parametrize("variance", [1e-2, 1.0, 1e6])
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
@@ -289,6 +293,7 @@ def test_an_unknown_evidence_is_refused():
         SkewGP(Observations([[0.1], [0.5]], duels=[(0, 1)]), 0.3, 1.0).log_evidence("qmc")
 
 
+@pytest.mark.thorough
 def test_many_queries_are_answered_a_block_at_a_time():
     points, duels = champion_duels(np.random.default_rng(0), 5, 2)
     model = SkewGP(Observations(points, duels=duels), 0.3, 10.0, draws=500)
@@ -299,6 +304,7 @@ def test_many_queries_are_answered_a_block_at_a_time():
     assert model.win_probability(queries, points[0]) == pytest.approx(expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("variance", "compiled"), [(1e4, True), (1e6, True), (1e4, False), pytest.param(1e6, False, marks=pytest.mark.slow)]
 )

@@ -91,6 +91,7 @@ CROWDED_BY_WRONG_SITES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rows", "count"), [(1, 100), (2, 100), (5, 100), (30, 25)])
 @pytest.mark.parametrize("box", ["orthant", "mixed"])
 @pytest.mark.parametrize("kind", ["plain", "rounded"])
@@ -122,6 +123,7 @@ def test_the_compiled_trajectories_are_the_numpy_ones(rows, count, box, kind):
         position = ends[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("box", ["orthant", "mixed"])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_exact_hmc_has_the_distribution_of_independent_draws(box, compiled, monkeypatch):
@@ -193,6 +195,7 @@ def test_a_chain_that_cannot_leave_its_start_is_never_returned(compiled, monkeyp
         sample_box(gamma, np.zeros(20), np.full(20, INF), 10, np.random.default_rng(0), patience=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "compiled"), [*((name, True) for name in CROWDED), *NUMPY_TAKES_SECONDS])
 def test_rounded_trajectories_have_the_distribution_of_independent_draws(name, compiled, monkeypatch):
     if not compiled:
@@ -206,6 +209,7 @@ def test_rounded_trajectories_have_the_distribution_of_independent_draws(name, c
     assert_same_distribution(draws, independent, effective=8_000)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "wrong"), CROWDED_BY_WRONG_SITES)
 def test_a_rounded_trajectory_leaves_the_distribution_alone_whatever_the_sites_say(name, wrong):
     C, lower, upper = CROWDED[name]()

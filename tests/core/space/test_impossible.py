@@ -89,6 +89,7 @@ terms = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(terms, terms, st.sampled_from(["<=", ">=", "<", ">"])), min_size=1, max_size=3))
 def test_constraints_that_some_setting_satisfies_are_never_called_impossible(sides):
     constraints = [parse_constraint(f"{one} {sign} {other}") for one, other, sign in sides]
@@ -107,6 +108,7 @@ def corners(space: Space) -> np.ndarray:
     return space.snap(np.hstack([grid[:, :3], choice, grid[:, 3:]]))
 
 
+@pytest.mark.thorough
 @given(
     st.lists(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4), min_size=1, max_size=4),
     st.integers(0, 10_000),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.lab.simulate.making import quiet, sasena
+from tests.lab.simulate.helpers import quiet, sasena
 from tests.patience import PATIENT_S
 from tuner.campaign.state import Mode, Stage
 from tuner.cli.main import cli

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.lab.simulate.making import MIXED, SASENA, tuner
+from tests.lab.simulate.helpers import MIXED, SASENA, tuner
 from tuner.campaign.terms import Terms
 from tuner.config import parse_config
 from tuner.config.to_space import campaign_space
@@ -89,7 +89,7 @@ def test_a_simulation_that_cannot_reach_the_known_optimum_says_so(tmp_path):
     said = {}
     for limit in ("1.2", "0.7"):
         file = file_of(tmp_path, MIXED.replace("<= 1.2", f"<= {limit}"))
-        shown = tuner("simulate", file, "--in-process", "--trials", 2, "--jobs", 1)
+        shown = tuner("simulate", file, "--in-process", "--trials", 1, "--jobs", 1)
         assert shown.exit_code == 0, shown.output
         said[limit] = OUT_OF_REACH in shown.stdout
     assert said == {"1.2": False, "0.7": True}

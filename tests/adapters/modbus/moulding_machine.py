@@ -15,7 +15,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
-from tests.adapters.hands import changed
+from tests.adapters.helpers import changed
 from tuner.adapter import ParameterInfo
 
 PARAMETERS = (

@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
-from tests.adapters.hands import changed
+from tests.adapters.helpers import changed
 from tuner.adapter import ParameterInfo
 
 URI = "urn:example:press"

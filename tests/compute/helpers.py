@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.core.optimizing import MIXED
+from tests.core.helpers import MIXED
 from tests.patience import PATIENT_S
 from tuner import Optimizer
 from tuner.compute.tasks import space_json
