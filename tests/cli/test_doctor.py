@@ -8,7 +8,7 @@ import pytest
 from tests.daemon.running import campaign_text
 from tests.journals.make import restore
 from tuner.basics.places import Places
-from tuner.cli import doctor_checks as checks
+from tuner.cli import doctor_checks
 from tuner.config import parse_config
 from tuner.journal import FILE_NAME, NewRow, Store
 from tuner.wire.keys import KeyRing
@@ -70,25 +70,25 @@ def test_looking_changes_no_file(tuner, state):
 
 
 def test_keys_are_counted_and_a_network_without_clients_is_a_warning(state):
-    assert levels(checks.keys(state, LOCAL)) == ["ok"]
-    assert levels(checks.keys(state, NETWORK)) == ["warn"]
+    assert levels(doctor_checks.keys(state, LOCAL)) == ["ok"]
+    assert levels(doctor_checks.keys(state, NETWORK)) == ["warn"]
     ring = KeyRing.open(state)
-    (finding,) = checks.keys(state, NETWORK)
+    (finding,) = doctor_checks.keys(state, NETWORK)
     assert (finding.level, "nobody can connect" in finding.text) == ("warn", True)
     ring.new("desk", "viewer")
     ring.new("lab", "viewer")
     ring.revoke("lab")
-    (finding,) = checks.keys(state, NETWORK)
+    (finding,) = doctor_checks.keys(state, NETWORK)
     assert (finding.level, finding.text) == ("ok", "1 of 2 keys accepted")
 
 
 def test_a_changed_journal_is_bad(state):
     restore("0.1.0", state)
-    assert levels(checks.journal(state, NOW)) == ["ok"]
+    assert levels(doctor_checks.journal(state, NOW)) == ["ok"]
     content = (state / FILE_NAME).read_bytes()
     place = content.rindex(b'"trial":')
     (state / FILE_NAME).write_bytes(content[:place] + b'"trail":' + content[place + 8 :])
-    (finding,) = checks.journal(state, NOW)
+    (finding,) = doctor_checks.journal(state, NOW)
     assert finding.level == "bad"
     assert "was changed" in finding.text
 
@@ -97,14 +97,14 @@ def test_a_campaign_that_cannot_be_read_is_bad(state):
     restore("0.1.0", state)
     with Store.open(state / FILE_NAME) as store:
         store.append([NewRow("press", "2026-03-03T00:02:00.000000Z", "melted", '{"type":"melted"}', "a")])
-    fine, bad = checks.journal(state, NOW)
+    fine, bad = doctor_checks.journal(state, NOW)
     assert (fine.level, bad.level) == ("ok", "bad")
     assert "the campaign press cannot be read: event 2" in bad.text
 
 
 def test_what_is_no_journal_is_bad(state):
     (state / FILE_NAME).write_text("not a journal" * 1000)
-    assert levels(checks.journal(state, NOW)) == ["bad"]
+    assert levels(doctor_checks.journal(state, NOW)) == ["bad"]
 
 
 def test_an_event_from_the_future_means_that_the_clock_is_wrong(state):
@@ -112,38 +112,38 @@ def test_an_event_from_the_future_means_that_the_clock_is_wrong(state):
     with Store.open(state / FILE_NAME) as store:
         lot = '{"lot":"L","type":"lot_changed"}'
         store.append([NewRow("press", "2026-06-01T00:02:00.000000Z", "lot_changed", lot, "a")])
-    assert levels(checks.journal(state, NOW)) == ["ok", "bad"]
-    assert levels(checks.journal(state, NOW.replace(day=2))) == ["ok"]
+    assert levels(doctor_checks.journal(state, NOW)) == ["ok", "bad"]
+    assert levels(doctor_checks.journal(state, NOW.replace(day=2))) == ["ok"]
 
 
 @pytest.mark.parametrize(("year", "level"), [(1970, "bad"), (2026, "ok"), (2150, "bad")])
 def test_an_implausible_year_is_bad(year, level):
-    assert levels(checks.clock([], NOW.replace(year=year), lambda _: None))[0] == level
+    assert levels(doctor_checks.clock([], NOW.replace(year=year), lambda _: None))[0] == level
 
 
 def test_a_clock_that_is_set_meanwhile_is_a_warning(monkeypatch):
     times = iter([100.0, 103.0])
-    monkeypatch.setattr(checks.time, "time", lambda: next(times))
-    findings = list(checks.clock([], NOW, lambda _: None))
+    monkeypatch.setattr(doctor_checks.time, "time", lambda: next(times))
+    findings = list(doctor_checks.clock([], NOW, lambda _: None))
     assert levels(findings) == ["ok", "warn"]
     assert "+3.0" in findings[1].text
 
 
 def test_a_missing_time_zone_database_is_bad_only_if_it_is_needed(monkeypatch):
     def missing(name):
-        raise checks.ZoneInfoNotFoundError(name)
+        raise doctor_checks.ZoneInfoNotFoundError(name)
 
     zoned = campaign_text("press", policy='[campaign.policy.questions]\ntimezone = "Europe/Vienna"')
     campaigns = parse_config(zoned, "x").campaigns
-    monkeypatch.setattr(checks, "ZoneInfo", missing)
-    assert levels(checks.clock([], NOW, lambda _: None)) == ["ok", "warn"]
-    assert levels(checks.clock(campaigns, NOW, lambda _: None)) == ["ok", "bad"]
+    monkeypatch.setattr(doctor_checks, "ZoneInfo", missing)
+    assert levels(doctor_checks.clock([], NOW, lambda _: None)) == ["ok", "warn"]
+    assert levels(doctor_checks.clock(campaigns, NOW, lambda _: None)) == ["ok", "bad"]
 
 
 @pytest.mark.parametrize(("free", "level"), [(5e9, "ok"), (5e8, "warn"), (5e7, "bad")])
 def test_a_disk_that_fills_is_told(monkeypatch, tmp_path, free, level):
-    monkeypatch.setattr(checks.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    assert levels(checks.disk(tmp_path / "not" / "there")) == [level]
+    monkeypatch.setattr(doctor_checks.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    assert levels(doctor_checks.disk(tmp_path / "not" / "there")) == [level]
 
 
 def test_a_socket_that_was_left_behind_is_a_warning_and_one_in_use_is_none(tmp_path):
@@ -152,8 +152,8 @@ def test_a_socket_that_was_left_behind_is_a_warning_and_one_in_use_is_none(tmp_p
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
-        assert levels(checks.sockets(places)) == []
-    assert levels(checks.sockets(places)) == ["warn"]
+        assert levels(doctor_checks.sockets(places)) == []
+    assert levels(doctor_checks.sockets(places)) == ["warn"]
 
 
 def test_a_path_too_long_for_a_socket_is_bad_and_ends_in_no_traceback(tuner, tmp_path):
@@ -166,5 +166,5 @@ def test_a_machine_that_cannot_be_reached_is_bad(tmp_path):
     text = campaign_text("press").replace('name = "simulated"', 'name = "command"')
     text = text.replace('problem = "sasena"', 'argv = ["/does/not/exist"]')
     campaigns = parse_config(text, "x").campaigns
-    (finding,) = checks.machines(campaigns, 2.0)
+    (finding,) = doctor_checks.machines(campaigns, 2.0)
     assert (finding.level, finding.what) == ("bad", "machine press-machine")

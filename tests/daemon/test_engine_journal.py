@@ -10,7 +10,7 @@ from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.state import Mode
 from tuner.daemon import engine as engines
-from tuner.daemon import known_campaigns as known
+from tuner.daemon import known_campaigns
 from tuner.daemon.engine import RequestKey
 from tuner.daemon.journal_thread import kept_state, load_index, load_state, save_index
 from tuner.journal import NewRow
@@ -118,7 +118,7 @@ async def test_campaigns_that_are_over_are_not_read_at_the_start_but_found_when_
 
 @pytest.mark.asyncio
 async def test_snapshots_are_what_the_events_give_and_those_of_other_source_are_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(known, "SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr(known_campaigns, "SNAPSHOT_EVERY", 5)
     async with desk(tmp_path) as made:
         await make(made.engine, "press")
         await made.engine.post("press", c.Start())

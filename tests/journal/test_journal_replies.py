@@ -4,8 +4,7 @@ import pytest
 
 from tests.journal.helpers import AT, answer, event, tampering
 from tests.journals.make import expected, restore
-from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store
-from tuner.journal import tables as schema
+from tuner.journal import GENESIS, DuplicateRequestError, Reply, Store, tables
 from tuner.journal.chain import chained
 
 DAY_S = 86_400.0
@@ -135,7 +134,7 @@ def test_the_replies_of_0_1_0_are_taken_over_and_count_for_the_very_same_request
         old = store._db.execute("SELECT * FROM replies ORDER BY rowid").fetchall()
     assert len(old) == expected("0.1.0")["replies"]
     with Store.open(path) as store:
-        assert schema.check_version(store._db, "") == frozenset()
+        assert tables.check_version(store._db, "") == frozenset()
         assert store.verify().ok
         for request_id, digest, reply, at in old:
             assert store.reply("anybody", request_id, digest) == Reply("", request_id, digest, reply, at)

@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 from scripts.wire_tables import updated
-from tuner.daemon import lanes
-from tuner.daemon import model_questions as questions
+from tuner.daemon import lanes, model_questions
 from tuner.wire import endpoint
 from tuner.wire.messages import LARGEST_BYTES, EventMessage, Reply, Request
 from tuner.wire.operations import OPS
@@ -48,7 +47,7 @@ def test_the_limits_are_those_of_the_code():
         f"{lanes.LOCAL.at_once}, {lanes.LOCAL.per_s} |",
         f"| {lanes.MOST_OPEN}, of them {lanes.CONNECTION_OPEN} a connection |",
         f"| {lanes.ALWAYS_OPEN} a connection |",
-        f"| {questions.MOST_ASKED}, and {questions.MOST_OPEN} of all keys |",
+        f"| {model_questions.MOST_ASKED}, and {model_questions.MOST_OPEN} of all keys |",
         f"more than {lanes.BYTES_OF_ONE} bytes",
         f"({lanes.URGENT_OPEN} open, or {lanes.URGENT.per_s} a second, of one key; {lanes.URGENT_CONNECTION_OPEN}\n"
         f"open, or {lanes.URGENT_CONNECTION.per_s} a second, on one connection)",

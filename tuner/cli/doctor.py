@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tuner.basics.places import places
-from tuner.cli import doctor_checks as checks
+from tuner.cli import doctor_checks
 from tuner.cli.doctor_checks import Finding
 from tuner.cli.state_option import state_option
 from tuner.config import Config
@@ -44,30 +44,30 @@ def doctor(
 
 def examine(paths: Sequence[Path], state: Path | None, machines: bool, deadline_s: float) -> Iterator[Finding]:
     """Everything that is found, in the order in which it is best put right."""
-    good, findings = checks.configs(paths)
+    good, findings = doctor_checks.configs(paths)
     yield from findings
     settings = _daemon_table(good, state)
     there = places(os.environ, Path.home(), settings.state_directory, settings.requests, settings.events)
     local = places(os.environ, Path.home(), there.state_directory)
     campaigns = [campaign for config in good for campaign in config.campaigns]
     now = datetime.now(UTC)
-    yield from checks.state_directory(there.state_directory)
-    yield from checks.keys(there.state_directory, there)
-    yield from checks.disk(there.state_directory)
-    yield from checks.journal(there.state_directory, now)
-    yield from checks.clock(campaigns, now)
-    found = list(checks.sockets(there if there.requests.startswith("ipc://") else local))
+    yield from doctor_checks.state_directory(there.state_directory)
+    yield from doctor_checks.keys(there.state_directory, there)
+    yield from doctor_checks.disk(there.state_directory)
+    yield from doctor_checks.journal(there.state_directory, now)
+    yield from doctor_checks.clock(campaigns, now)
+    found = list(doctor_checks.sockets(there if there.requests.startswith("ipc://") else local))
     yield from found
     running = False
     if not any(finding.level == "bad" for finding in found):
         endpoint = there.requests if there.requests.startswith("ipc://") else local.requests
         with Client.connect(endpoint) as client:
-            running, finding = checks.daemon(client)
+            running, finding = doctor_checks.daemon(client)
         yield finding
     if running and campaigns:
         yield Finding("ok", "machines", "not asked: the daemon speaks with them; see `tuner status`")
     elif machines:
-        yield from checks.machines(campaigns, deadline_s)
+        yield from doctor_checks.machines(campaigns, deadline_s)
 
 
 def _daemon_table(configs: Sequence[Config], state: Path | None) -> Daemon:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from tuner.journal import tables as schema
-from tuner.journal import verify
+from tuner.journal import tables, verify
 from tuner.journal.chain import GENESIS
 from tuner.journal.connection import connect_reading
 from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, explain, explain_os
@@ -102,7 +101,7 @@ def _check_all(copy: Path, progress: Callable[[int, int], None] | None) -> tuple
     """Verify all of a copy; return its head."""
     db = connect_reading(copy)
     try:
-        known = schema.FIRST not in schema.check_version(db, str(copy))
+        known = tables.FIRST not in tables.check_version(db, str(copy))
         verdict = verify.verify(db, progress) if known else None
     except SQLITE_ERRORS as error:
         raise explain(error, f"checking the copy {copy}") from error

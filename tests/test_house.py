@@ -1,0 +1,84 @@
+"""The house as a newcomer finds it: rooms with front doors, nothing loose in the hall, no file that nobody can read."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.docs.documents import ROOT
+
+PUBLIC = {"__init__", "__main__", "adapter", "errors", "problems", "testing"}
+LONGEST = 400
+
+# room -> the modules that other rooms may import, all others are private to it; rooms that are not here have no secrets
+DOORS = {
+    "tuner.campaign": "commands decide effects events evolve model_input people questions speculate state step terms windows",
+    "tuner.cli": "main",
+    "tuner.compute": "backend dask engine_name proposals slices spaces tasks worker_pool",
+    "tuner.config": "campaign daemon parameters plugins section to_space",
+    "tuner.console": "actions handover language lines requests screen.app serve",
+    "tuner.core.optimizer": "acquisition champion dueling optimizer proposer questions records search strategy",
+    "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate skewgp truncated",
+    "tuner.daemon": "journal_thread logs perform service service_manager state_lock views",
+    "tuner.journal": "backup chain errors export records store",
+    "tuner.lab.demo": "display session",
+    "tuner.lab.paper": "figures pages reproduce tasks",
+    "tuner.machine": "check describe new_adapter process",
+    "tuner.report": "figures page story truth",
+    "tuner.wire": "aio client endpoint errors follow keyfiles keys messages operation operations schema",
+    **dict.fromkeys(
+        (f"adapters.{name}" for name in ("command", "line", "modbus", "mqtt", "opcua", "serial", "simulated")), ""
+    ),
+}  # fmt: skip
+
+
+def modules() -> dict[str, Path]:
+    files = (file for top in ("tuner", "adapters") for file in (ROOT / top).rglob("*.py"))
+    return {".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): f for f in files}
+
+
+def imported(file: Path, known: dict[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            for name in node.names:
+                inner = f"{node.module}.{name.name}"
+                yield inner if inner in known else node.module
+
+
+def room_of(module: str) -> str | None:
+    return next((room for room in DOORS if module.startswith(f"{room}.")), None)
+
+
+def test_other_rooms_are_entered_by_their_doors():
+    known = modules()
+    wrong = [
+        f"{module} imports {other}"
+        for module, file in known.items()
+        for other in imported(file, known)
+        if (room := room_of(other)) is not None
+        and not f"{module}.".startswith(f"{room}.")
+        and other.removeprefix(f"{room}.") not in DOORS[room].split()
+    ]
+    assert wrong == []
+
+
+def test_every_door_leads_into_a_room_and_somebody_comes_through_it():
+    known = modules()
+    used = {
+        other
+        for module, file in known.items()
+        for other in imported(file, known)
+        if (room := room_of(other)) is not None and not f"{module}.".startswith(f"{room}.")
+    }
+    doors = {f"{room}.{door}" for room, names in DOORS.items() for door in names.split()}
+    assert doors - used == set()
+
+
+def test_nothing_is_loose_at_the_top_but_front_doors():
+    assert {file.stem for file in (ROOT / "tuner").glob("*.py")} == PUBLIC
+
+
+def test_every_module_opens_with_a_sentence_and_none_is_too_long_to_read():
+    for module, file in modules().items():
+        text = file.read_text()
+        assert ast.get_docstring(ast.parse(text)), f"{module} says nothing about itself"
+        assert len(text.splitlines()) <= LONGEST, f"{module} is longer than {LONGEST} lines: split it by theme"
