@@ -11,13 +11,15 @@ LONGEST = 400
 
 # room -> the modules that other rooms may import, all others are private to it; rooms that are not here have no secrets
 DOORS = {
-    "tuner.campaign": "commands decide effects events evolve model_input people questions speculate state step terms windows",
+    "tuner.campaign": "commands decide effects events evolve model_input people questions speculate state step"
+    " terms windows",
     "tuner.cli": "main",
     "tuner.compute": "backend dask engine_name proposals slices spaces tasks worker_pool",
     "tuner.config": "campaign daemon parameters plugins section to_space",
     "tuner.console": "actions handover language lines requests screen.app serve",
     "tuner.core.optimizer": "acquisition champion dueling optimizer proposer questions records search strategy",
-    "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate skewgp truncated",
+    "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate"
+    " skewgp truncated",
     "tuner.daemon": "journal_thread logs perform service service_manager state_lock views",
     "tuner.journal": "backup chain errors export records store",
     "tuner.lab.demo": "display session",

@@ -1,4 +1,8 @@
-"""What the tests of several adapters share: settings with some changes, and a clock that hurries."""
+"""What the tests of several adapters share: settings with some changes, a clock that hurries, a link that is lost."""
+
+import pytest
+
+from tuner.adapter import LinkError
 
 
 def changed(settings: dict, changes: dict) -> dict:
@@ -26,3 +30,24 @@ class Hurry:
 
     def sleep(self, seconds):
         self.now_s += 1.0
+
+
+def lost_in_a_trial(server, press, made):
+    """The server goes while a part is made: the link is lost, and the same part is found when it is back."""
+    press.looks_per_part = 1000
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        if len(naps) == 2:
+            server.off()
+
+    adapter = made(nap)
+    adapter.open(10.0)
+    with pytest.raises(LinkError):
+        adapter.run_trial("A1", 5.0)
+    press.looks = 1
+    server.on()
+    assert adapter.run_trial("A1", 10.0).valid
+    assert press.parts == ["A1"]
+    adapter.close()

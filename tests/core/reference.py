@@ -66,3 +66,14 @@ def champion_duels(rng, count, dimension, flips=0.0):
         duels.append((new, best) if wins else (best, new))
         best = new if wins else best
     return points, duels
+
+
+def random_covariance(rng: np.random.Generator, m: int) -> np.ndarray:
+    root = rng.standard_normal((m, m + 2))
+    return root @ root.T / m + 0.3 * np.eye(m)
+
+
+def random_box(rng: np.random.Generator, m: int) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = rng.normal(-1.0, 0.7, m), rng.normal(1.3, 0.7, m)
+    lower, upper = np.minimum(lower, upper - 0.1), np.maximum(lower + 0.1, upper)
+    return np.where(rng.random(m) < 0.3, -np.inf, lower), np.where(rng.random(m) < 0.4, np.inf, upper)

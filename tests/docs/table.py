@@ -20,7 +20,7 @@ _MINUTES = "measures for minutes or hours; tests/lab/bench runs the same code on
 # a command of which the pattern is the whole text, and why it is not run; a `tuner` command is still checked against
 # the tree of commands, `make` and `pip` against what they name, pytest against the tests it selects
 NOT_RUN = {
-    r"make (demo|quick|lint|hooks|test|test-all|test-peers)": "makes the environment of this test, or runs this test",
+    r"make (demo|quick|lint|hooks|test|test-all|test-peers)": "makes or checks what this test runs in, or runs it",
     r"make install-service.*": "needs root; tests/system installs it under DESTDIR",
     r"git pull && make install-service.*": "needs a remote repository and root",
     r"pip install .*": "needs a package index",

@@ -74,12 +74,17 @@ def test_python_m_tuner_imports_nothing_but_itself_from_there(hostile):
     )
 
 
+@pytest.mark.slow  # its processes are those of the daemon above
 def test_the_demo_imports_nothing_from_there(hostile, tmp_path):
     shown = run(hostile, "demo", "--trials", "2", "--fast")
     assert shown.stdout
 
 
-@pytest.mark.parametrize("more", [(), ("--in-process",)], ids=["with a daemon", "in its own processes"])
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param((), marks=pytest.mark.slow), ("--in-process",)],
+    ids=["with a daemon", "in its own processes"],
+)
 def test_simulated_runs_import_nothing_from_there(hostile, more):
     config = Path(__file__).parents[2] / "configs" / "sasena.toml"
     run(hostile, "simulate", config, "--judge", "oracle", "--seeds", "0-1", "--trials", "2", "--jobs", "2", *more)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.adapters.helpers import Hurry
 from tests.adapters.modbus.moulding_machine import Plant, Press, made_from
 
 
@@ -30,14 +29,3 @@ def adapters(plant):
     yield make
     for adapter in made:
         adapter.close()
-
-
-@pytest.fixture
-def adapter(adapters):
-    return adapters()
-
-
-@pytest.fixture
-def hurried(adapters):
-    hurry = Hurry()
-    return lambda **changes: adapters(sleep=hurry.sleep, clock=hurry.clock, **changes)

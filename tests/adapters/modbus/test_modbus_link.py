@@ -20,6 +20,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
+from tests.adapters.helpers import lost_in_a_trial
 from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, TAG, Plant, made_from, silent_server, table
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
@@ -55,23 +56,7 @@ def test_a_restart_between_two_calls_is_not_noticed(adapter, plant):
 
 
 def test_a_machine_that_goes_during_a_trial_is_a_lost_link_and_the_part_is_found_afterwards(plant, press):
-    press.looks_per_part = 1000
-    naps = []
-
-    def nap(seconds):
-        naps.append(seconds)
-        if len(naps) == 2:
-            plant.off()
-
-    adapter = made_from(plant.port, sleep=nap)
-    adapter.open(5.0)
-    with pytest.raises(LinkError):
-        adapter.run_trial("A1", 5.0)
-    press.looks = 1
-    plant.on()
-    assert adapter.run_trial("A1", 5.0).valid
-    assert press.parts == ["A1"]
-    adapter.close()
+    lost_in_a_trial(plant, press, lambda nap: made_from(plant.port, sleep=nap))
 
 
 def test_a_machine_that_takes_the_call_and_says_nothing_is_a_missed_deadline_or_a_lost_link():

@@ -4,7 +4,6 @@ import threading
 
 import pytest
 
-from tests.adapters.helpers import Hurry
 from tests.adapters.opcua.moulding_machine import Press, made_from
 
 
@@ -38,14 +37,3 @@ def adapters(press):
     for thread in set(threading.enumerate()) - before:
         thread.join(5)
         assert not thread.is_alive()
-
-
-@pytest.fixture
-def adapter(adapters):
-    return adapters()
-
-
-@pytest.fixture
-def hurried(adapters):
-    hurry = Hurry()
-    return lambda **changes: adapters(sleep=hurry.sleep, clock=hurry.clock, **changes)

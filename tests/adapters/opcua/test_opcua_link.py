@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
+from tests.adapters.helpers import lost_in_a_trial
 from tests.adapters.opcua.moulding_machine import GOOD, PARAMETERS, made_from, table
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
@@ -36,23 +37,7 @@ def test_a_restart_between_two_calls_is_not_noticed(adapter, press):
 
 
 def test_a_machine_that_goes_during_a_trial_is_a_lost_link_and_the_part_is_found_afterwards(press):
-    press.looks_per_part = 1000
-    naps = []
-
-    def nap(seconds):
-        naps.append(seconds)
-        if len(naps) == 2:
-            press.off()
-
-    adapter = made_from(press.endpoint, sleep=nap)
-    adapter.open(10.0)
-    with pytest.raises(LinkError):
-        adapter.run_trial("A1", 5.0)
-    press.on()
-    press.looks = 1
-    assert adapter.run_trial("A1", 10.0).valid
-    assert press.parts == ["A1"]
-    adapter.close()
+    lost_in_a_trial(press, press, lambda nap: made_from(press.endpoint, sleep=nap))
 
 
 def test_a_machine_that_takes_the_call_and_says_nothing_is_a_missed_deadline_or_a_lost_link():

@@ -11,6 +11,7 @@ from tuner.core.optimizer.optimizer import ACQUISITIONS, VALIDITIES
 LINE = Space([Continuous("x", 0, 1)])
 
 SLOW_UCB = pytest.param("ucb", marks=pytest.mark.slow)  # a root is found for every candidate
+SPACES = [pytest.param(MIXED, id="mixed"), pytest.param(LINE, id="line", marks=pytest.mark.slow)]
 WITHOUT_UCB = [name for name in ACQUISITIONS if name != "ucb"]
 
 
@@ -24,7 +25,7 @@ def valid(setting):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("acquisition", [*WITHOUT_UCB, SLOW_UCB, "eiig-0.5"])
-@pytest.mark.parametrize("space", [MIXED, LINE], ids=["mixed", "line"])
+@pytest.mark.parametrize("space", SPACES)
 def test_every_acquisition_works(space, acquisition):
     optimizer = Optimizer(space, acquisition=acquisition, budget=9, strategy=LIGHT)
     proposals = run(optimizer, 9, quality, valid)
@@ -36,7 +37,7 @@ def test_every_acquisition_works(space, acquisition):
 @pytest.mark.thorough
 @pytest.mark.parametrize("mode", VALIDITIES)
 @pytest.mark.parametrize("acquisition", ["auto", SLOW_UCB, "eubo"])
-@pytest.mark.parametrize("space", [MIXED, LINE], ids=["mixed", "line"])
+@pytest.mark.parametrize("space", SPACES)
 def test_every_validity_model_works(space, acquisition, mode):
     optimizer = Optimizer(space, acquisition=acquisition, validity=mode, budget=7, strategy=LIGHT)
     run(optimizer, 7, quality, valid)

@@ -88,7 +88,7 @@ def test_every_way_to_fit_returns_a_posterior_that_answers(model, validity, meth
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("evidence", ["ep", "conditioning", "blocks"])
+@pytest.mark.parametrize("evidence", ["ep", pytest.param("conditioning", marks=pytest.mark.slow), "blocks"])
 def test_annealing_comes_near_the_gradient_s_optimum(evidence):
     points, duels = champion_duels(np.random.default_rng(3), 20, 1)
     data = Observations(points, duels=duels)

@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 from scipy.stats import multivariate_normal, norm
 
+from tests.core.reference import random_box, random_covariance
 from tuner.core.posterior import tilting
 from tuner.core.posterior.orthant import (
     block_bound,
@@ -24,17 +25,6 @@ from tuner.core.posterior.orthant import (
 )
 
 INF = np.inf
-
-
-def random_covariance(rng: np.random.Generator, m: int) -> np.ndarray:
-    root = rng.standard_normal((m, m + 2))
-    return root @ root.T / m + 0.3 * np.eye(m)
-
-
-def random_box(rng: np.random.Generator, m: int) -> tuple[np.ndarray, np.ndarray]:
-    lower, upper = rng.normal(-1.0, 0.7, m), rng.normal(1.3, 0.7, m)
-    lower, upper = np.minimum(lower, upper - 0.1), np.maximum(lower + 0.1, upper)
-    return np.where(rng.random(m) < 0.3, -INF, lower), np.where(rng.random(m) < 0.4, INF, upper)
 
 
 def duel_covariance(rng: np.random.Generator, m: int, variance: float, lengthscale: float) -> np.ndarray:

@@ -11,22 +11,12 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 from scipy.stats import kstest, multivariate_normal, truncnorm
 
+from tests.core.reference import random_box, random_covariance
 from tuner.core.posterior import tilting
 from tuner.core.posterior.orthant import log_box_conditioning, log_interval
 from tuner.core.posterior.tilting import AcceptanceError, find_tilt, log_box_tilting, sample_box_tilting
 
 INF = np.inf
-
-
-def random_covariance(rng: np.random.Generator, m: int) -> np.ndarray:
-    root = rng.standard_normal((m, m + 2))
-    return root @ root.T / m + 0.3 * np.eye(m)
-
-
-def random_box(rng: np.random.Generator, m: int) -> tuple[np.ndarray, np.ndarray]:
-    lower, upper = rng.normal(-1.0, 0.7, m), rng.normal(1.3, 0.7, m)
-    lower, upper = np.minimum(lower, upper - 0.1), np.maximum(lower + 0.1, upper)
-    return np.where(rng.random(m) < 0.3, -INF, lower), np.where(rng.random(m) < 0.4, INF, upper)
 
 
 def duels(
