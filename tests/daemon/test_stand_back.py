@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from tuner.basics.times import utc_now
+from tuner.basics.vocabulary import Role
 from tuner.daemon import sockets as api
-from tuner.daemon.authenticator import Doorman
+from tuner.daemon.authenticator import Authenticator
 from tuner.daemon.lanes import LOCAL
 from tuner.daemon.sockets import Sockets
 from tuner.daemon.troubles import Troubles
@@ -42,7 +43,7 @@ async def answering(sockets):
 @pytest.mark.parametrize("done", [True, False], ids=["the urgent one is done", "it takes too long"])
 async def test_an_ordinary_request_is_begun_after_the_urgent_one_or_after_a_moment(begun, monkeypatch, done):
     monkeypatch.setattr(api, "_STAND_BACK_S", 60.0 if done else 0.0)
-    sockets = Sockets(Doorman(None, "viewer"), utc_now, Troubles())
+    sockets = Sockets(Authenticator(None, Role.VIEWER), utc_now, Troubles())
     try:
         task = await answering(sockets)
         if done:
