@@ -135,8 +135,8 @@ asked, told = [], {}
 ask = tuner.Optimizer.ask
 def remember(self, *args, **options):
     proposal = ask(self, *args, **options)
-    told[proposal.trial_id] = proposal.setting["pressure"]
-    asked.append(proposal.trial_id)
+    told[proposal.number] = proposal.setting["pressure"]
+    asked.append(proposal.number)
     return proposal
 tuner.Optimizer.ask = remember
 def answer(question):

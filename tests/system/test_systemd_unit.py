@@ -121,7 +121,7 @@ scipy.linalg.cho_solve(scipy.linalg.cho_factor(a), a)
 scipy.optimize.minimize(lambda x: ((x - 1) ** 2).sum(), numpy.zeros(5))
 import tuner
 optimizer = tuner.Optimizer(tuner.Space([tuner.Continuous("x", 0.0, 1.0)]), seed=1, budget=5)
-optimizer.tell_outcome(optimizer.ask().trial_id, True)
+optimizer.tell_outcome(optimizer.ask().number, True)
 optimizer.ask()
 print("done")
 """

@@ -38,10 +38,10 @@ def test_a_proposal_s_sentence_holds_its_own_numbers():
     optimizer = Optimizer(LINE, strategy=LIGHT, budget=8)
     run(optimizer, 6, lambda s: -abs(s["x"] - 0.4))
     proposal = optimizer.ask()
-    assert f"{proposal.better:.0%} likely to be better" in proposal.reason
-    assert f"{proposal.valid:.0%} likely to give a part" in proposal.reason
+    assert f"{proposal.p_better:.0%} likely to be better" in proposal.reason
+    assert f"{proposal.p_valid:.0%} likely to give a part" in proposal.reason
     assert f"{proposal.distance:.3g} from the nearest" in proposal.reason
-    assert 0.0 <= proposal.better <= 1.0
+    assert 0.0 <= proposal.p_better <= 1.0
 
 
 def test_importance_sums_to_one_and_finds_the_parameter_that_matters():
