@@ -25,7 +25,7 @@ from tuner.core.acquisition import (
     Threshold,
 )
 from tuner.core.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound
-from tuner.core.ep import expectation_propagation
+from tuner.core.ep import MANY, expectation_propagation
 from tuner.core.fitting import Fit, Prior, fit_hyper
 from tuner.core.kernels import Kernel
 from tuner.core.ledger import Ledger
@@ -151,29 +151,41 @@ def _refit_preferences(
         sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups)
     if check or doubted:
         prior = replace(strategy.unsteady, noise=noise)
-        unsteady = _first(data, prior, sure, groups) if unsteady is None else _refit(data, prior, unsteady, groups)
+        # unless the answers are doubted already, this judge's fit matters only where it beats the other one's
+        beat = np.inf if doubted or sure is None else sure.objective - strategy.doubt
+        fit_one = _first if unsteady is None else _refit
+        unsteady = fit_one(data, prior, sure if unsteady is None else unsteady, groups, beat)
     if check and sure is not None and unsteady is not None:
         doubted = unsteady.objective + strategy.doubt < sure.objective
     return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)
 
 
-def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray) -> Fit:
+def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray, beat: float = np.inf) -> Fit:
     """Fit, warm from the last fit: one more answer among many moves the optimum little, so not every time."""
     if last is None:
         return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
     every = 2 ** sum(data.m >= rows for rows in SPARSER)
     if data.m % every and len(last.hyper.noise) == data.judges:
         return last
-    return fit_hyper(data, prior=prior, warm=last, iterations=WARM_ITERATIONS, tolerance=1e-4, groups=groups)
+    return _warm(data, prior, last, groups, WARM_ITERATIONS, beat)
 
 
-def _first(data: Observations, prior: Prior, other: Fit | None, groups: IntArray) -> Fit:
+def _first(data: Observations, prior: Prior, other: Fit | None, groups: IntArray, beat: float) -> Fit:
     """Fit for the first time, from another judge's lengthscales: three cold starts cost as much as ten proposals."""
     if other is None:
         return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
     kernel = replace(other.hyper.kernel, variance=prior.variance)
-    near = replace(other, hyper=replace(other.hyper, kernel=kernel), sites=None)
-    return fit_hyper(data, prior=prior, warm=near, iterations=FIRST_ITERATIONS, tolerance=1e-4, groups=groups)
+    sites = other.sites if data.m >= MANY else None
+    sites = None if sites is None else sites.rescaled(other.hyper.kernel.variance / prior.variance)
+    near = replace(other, hyper=replace(other.hyper, kernel=kernel), sites=sites)
+    return _warm(data, prior, near, groups, FIRST_ITERATIONS, beat)
+
+
+def _warm(data: Observations, prior: Prior, last: Fit, groups: IntArray, iterations: int, beat: float) -> Fit:
+    coarse = data.m >= MANY
+    return fit_hyper(
+        data, prior=prior, warm=last, iterations=iterations, tolerance=1e-4, groups=groups, coarse=coarse, beat=beat
+    )
 
 
 def _validity_surface(labels: Observations, fitted: Fit) -> Surface:

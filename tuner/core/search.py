@@ -86,8 +86,14 @@ def _repeats(U: FloatArray, tried: FloatArray) -> np.ndarray[tuple[int], np.dtyp
     """Say which rows are among `tried`, to nine decimals."""
     if not len(tried) or not len(U):
         return np.zeros(len(U), dtype=bool)
-    known = {row.tobytes() for row in np.rint(tried * 1e9).astype(np.int64)}
-    return np.fromiter((row.tobytes() in known for row in np.rint(U * 1e9).astype(np.int64)), dtype=bool, count=len(U))
+    known = set(_marks(tried))
+    return np.array([mark in known for mark in _marks(U)], dtype=bool)
+
+
+def _marks(U: FloatArray) -> list[bytes]:
+    rounded = np.ascontiguousarray(np.rint(U * 1e9).astype(np.int64))
+    marks: list[bytes] = rounded.view(f"V{rounded.itemsize * rounded.shape[1]}")[:, 0].tolist()
+    return marks
 
 
 def _apart(U: FloatArray, count: int) -> list[FloatArray]:
