@@ -165,7 +165,7 @@ class _Objective:
         over_points = point_weights(data, hyper.noise, Q)
         gradient = [
             *0.5 * np.bincount(self.groups, weights=hyper.kernel.contract(data.points, over_points, H)),
-            0.5 * (over_points * (K - self.mean_variance)).sum(),
+            0.5 * (over_points * (K - self.mean_variance if self.mean_variance else K)).sum(),
         ]
         if data.judges > 1:
             through = np.bincount(data.judge, weights=-(Q * C).sum(axis=1), minlength=data.judges)
