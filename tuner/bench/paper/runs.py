@@ -9,7 +9,7 @@ import numpy as np
 
 from tuner.bench.judges import ExactJudge
 from tuner.bench.paper.plan import METHODS, START, Task, problem_of
-from tuner.bench.paper.rivals import PaperOptimizer
+from tuner.bench.paper.rivals import paper_optimizer
 from tuner.bench.protocol import box_space, judge_rng, start_points, to_box
 from tuner.core.kernels import Kernel
 from tuner.core.linalg import FloatArray, NotPositiveDefiniteError
@@ -105,7 +105,7 @@ def _optimizer(task: Task, problem: Problem, space: Space) -> Optimizer:
     hyper = None
     if task.figure == 5:
         hyper = Hyper(Kernel(LENGTHSCALE / np.ptp(problem.bounds, axis=1), VARIANCE), np.ones(1), 0.5)
-    return PaperOptimizer(space, method.model, method.acquisition, seed=task.seed, hyper=hyper, mixed=method.mixed)
+    return paper_optimizer(space, method.model, method.acquisition, seed=task.seed, hyper=hyper, mixed=method.mixed)
 
 
 @dataclass
