@@ -6,16 +6,15 @@ Every payload has "space" (see `space_json`) and "state" (see `Optimizer.state`)
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from tuner.compute.backend import Json
 from tuner.compute.fallback import fallback_proposal
 from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json, space_json
+from tuner.core.optimizer.learner import Once
 from tuner.core.optimizer.optimizer import FITS, Optimizer
-from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice, Continuous
 from tuner.core.space.space import Space
@@ -39,26 +38,14 @@ Payload = Mapping[str, Json]
 MODEL = ("asks", "leader", "doubted", "fits")
 
 
-class _Learned(Optimizer):
-    """An optimiser that learns once: several answers about one state need one fit."""
-
-    @cached_property
-    def known(self) -> Knowledge:
-        """Everything told, fitted."""
-        return super()._learn()
-
-    def _learn(self) -> Knowledge:
-        return self.known
-
-
-def _optimizer(payload: Payload, space: Space | None = None) -> _Learned:
+def _optimizer(payload: Payload, space: Space | None = None) -> Optimizer:
     numbers: dict[str, Any] = dict(payload.get("strategy", {}))
     if "near" in numbers:
         numbers["near"] = tuple(numbers["near"])
     # a campaign that never asked has fitted nothing
     state = {**payload["state"], "fits": {**dict.fromkeys(FITS), **payload["state"]["fits"]}}
     space = space or space_from_json(payload["space"])
-    return cast(_Learned, _Learned.from_state(space, state, strategy=Strategy(**numbers)))
+    return Optimizer.from_state(space, state, strategy=Strategy(**numbers), learner=Once())
 
 
 def propose(payload: Payload) -> Json:
@@ -91,7 +78,7 @@ def recommend(payload: Payload) -> Json:
     Result: {"setting", "champion_id", "better", "valid"}; `better` is one half if it is the champion's own.
     """
     optimizer = _optimizer(payload)
-    known = optimizer.known
+    known = optimizer.learned()
     if known.champion is None:
         return None
     setting = optimizer.recommend()
@@ -124,7 +111,7 @@ def slices(payload: Payload) -> Json:
 
     Result: {"champion_id", "mass", "slices": see `tuner.compute.slices.slices`}.
     """
-    known = _optimizer(payload).known
+    known = _optimizer(payload).learned()
     mass = payload.get("mass", MASS)
     cut = cut_slices(known, payload.get("points", POINTS), mass)
     return {"champion_id": known.champion_id, "mass": mass, "slices": cut}

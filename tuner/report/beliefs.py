@@ -17,6 +17,7 @@ from tuner.campaign.state import State
 from tuner.compute.slices import MASS, slices
 from tuner.compute.spaces import space_from_json
 from tuner.core.linalg import FloatArray
+from tuner.core.optimizer.learner import Once
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.space.parameters import Choice, Parameter
@@ -27,18 +28,6 @@ MOST_MAPS = 6
 SAMPLE = 4000
 SLICE_POINTS = 61
 _SEED = 20
-
-
-class _Learned(Optimizer):
-    """An optimiser that fits once, for several answers about one state."""
-
-    @cached_property
-    def known(self) -> Knowledge:
-        """Everything told, fitted."""
-        return super()._learn()
-
-    def _learn(self) -> Knowledge:
-        return self.known
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +119,9 @@ def believe(state: State) -> Beliefs | None:
     payload = model_input(state)
     space = space_from_json(payload["space"])
     told = {**payload["state"], "fits": {**NO_FITS, **payload["state"]["fits"]}}
-    optimizer = _Learned.from_state(space, told)
-    if not isinstance(optimizer, _Learned):
-        return None
-    known = _Crowned(
-        **{one.name: getattr(optimizer.known, one.name) for one in fields(Knowledge)}, crowned=state.champion
-    )
+    optimizer = Optimizer.from_state(space, told, learner=Once())
+    learned = optimizer.learned()
+    known = _Crowned(**{one.name: getattr(learned, one.name) for one in fields(Knowledge)}, crowned=state.champion)
     champion = known.champion
     if champion is None:
         return None
