@@ -121,7 +121,7 @@ def test_slices_go_through_the_champion():
 def test_slices_agree_with_the_models_own_statistics():
     optimizer = told()
     cut = through_json(tasks.slices, payload(optimizer, points=5, mass=0.5))["slices"][0]
-    known = Optimizer.from_state(MIXED, optimizer.state(), strategy=STRATEGY)._learn()
+    known = Optimizer.from_state(MIXED, optimizer.state(), strategy=STRATEGY).learned()
     champion = optimizer.ledger.trials[3].setting
     for index, value in enumerate(cut["values"]):
         row = MIXED.encode({**champion, "x": value}) if cut["feasible"][index] else None

@@ -6,7 +6,6 @@ Every payload has "space" (see `space_json`) and "state" (see `Optimizer.state`)
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
-from functools import cached_property
 from typing import Any
 
 from tuner.compute.backend import Json
@@ -15,6 +14,7 @@ from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json as space_from_json
 from tuner.compute.spaces import space_json as space_json
+from tuner.core.optimizer.learner import Once
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import FITS, Memory, Recommended, Setting
@@ -25,27 +25,15 @@ from tuner.core.space.space import Space
 Payload = Mapping[str, Json]
 
 
-class Learned(Optimizer):
-    """An optimiser that learns once: several answers about one state need one fit."""
-
-    @cached_property
-    def known(self) -> Knowledge:
-        """Everything told, fitted."""
-        return super()._learn()
-
-    def _learn(self) -> Knowledge:
-        return self.known
-
-
-def learned(payload: Payload, space: Space | None = None) -> Learned:
-    """Return the optimiser of a payload."""
+def optimizer_of(payload: Payload, space: Space | None = None) -> Optimizer:
+    """Return the optimiser of a payload; it learns once, however many answers about its state are wanted."""
     numbers: dict[str, Any] = dict(payload.get("strategy", {}))
     if "near" in numbers:
         numbers["near"] = tuple(numbers["near"])
     # a campaign that never asked has fitted nothing
     state = {**payload["state"], "fits": {**dict.fromkeys(FITS), **payload["state"]["fits"]}}
     space = space or space_from_json(payload["space"])
-    return Learned.from_state(space, state, strategy=Strategy(**numbers))
+    return Optimizer.from_state(space, state, strategy=Strategy(**numbers), learner=Once())
 
 
 def propose(payload: Payload) -> Json:
@@ -53,7 +41,7 @@ def propose(payload: Payload) -> Json:
 
     Result: {"proposal": a `Proposal`, "model": a `Memory`}.
     """
-    optimizer = learned(payload)
+    optimizer = optimizer_of(payload)
     proposal = optimizer.ask()
     return {"proposal": proposal.to_json(), "model": optimizer.memory.to_json()}
 
@@ -65,7 +53,7 @@ def fallback(payload: Payload) -> Json:
     """
     space = space_from_json(payload["space"])
     # without the constraints: to check again that every trial satisfies them takes longer than all the rest
-    optimizer = learned(payload, Space(space.parameters))
+    optimizer = optimizer_of(payload, Space(space.parameters))
     memory = Memory.from_json({one.name: payload["state"][one.name] for one in fields(Memory)})
     proposal = fallback_proposal(optimizer, space, memory.asks)
     return {"proposal": proposal.to_json(), "model": replace(memory, asks=memory.asks + 1).to_json()}
@@ -73,10 +61,10 @@ def fallback(payload: Payload) -> Json:
 
 def recommend(payload: Payload) -> Json:
     """Return the setting believed best as a `Recommended`; null while there is no valid trial."""
-    optimizer = learned(payload)
-    if optimizer.known.champion is None:
+    optimizer = optimizer_of(payload)
+    if optimizer.learned().champion is None:
         return None
-    return recommended(optimizer.known, optimizer.recommend()).to_json()
+    return recommended(optimizer.learned(), optimizer.recommend()).to_json()
 
 
 def recommended(known: Knowledge, setting: Setting) -> Recommended:
@@ -98,7 +86,7 @@ def explain(payload: Payload) -> Json:
     Result: "importance" {name: share}; "outlook" {"left", "against", "next_better", "stop"}; "contradictions"
     [{"trials", "judgment"}], where `judgment` is the one worth asking again; "operators" [{"operator", "noise"}].
     """
-    optimizer = learned(payload)
+    optimizer = optimizer_of(payload)
     return {
         "importance": optimizer.importance(),
         "outlook": asdict(optimizer.outlook()),
@@ -112,7 +100,7 @@ def slices(payload: Payload) -> Json:
 
     Result: {"champion", "mass", "slices": see `tuner.compute.slices.slices`}.
     """
-    known = learned(payload).known
+    known = optimizer_of(payload).learned()
     mass = payload.get("mass", MASS)
     cut = cut_slices(known, payload.get("points", POINTS), mass)
     return {"champion": known.champion_id, "mass": mass, "slices": cut}
@@ -120,7 +108,7 @@ def slices(payload: Payload) -> Json:
 
 def question(payload: Payload) -> Json:
     """Return the next duel worth asking as a `Question`, or null."""
-    found = learned(payload).question()
+    found = optimizer_of(payload).question()
     return None if found is None else found.to_json()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.compute.slices import MASS, slices
-from tuner.compute.tasks import learned, recommended
+from tuner.compute.tasks import optimizer_of, recommended
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import Recommended
@@ -106,11 +106,9 @@ def believe(state: State) -> Beliefs | None:
     """Fit the model to a campaign; None while there is no champion."""
     if state.champion is None:
         return None
-    optimizer = learned(model_input(state))
-    space = optimizer.space
-    known = _Beside(
-        **{one.name: getattr(optimizer.known, one.name) for one in fields(Knowledge)}, number=state.champion
-    )
+    optimizer = optimizer_of(model_input(state))
+    space, learned = optimizer.space, optimizer.learned()
+    known = _Beside(**{one.name: getattr(learned, one.name) for one in fields(Knowledge)}, number=state.champion)
     champion = known.champion
     if champion is None:
         return None

@@ -81,7 +81,7 @@ def test_while_in_doubt_the_question_is_the_duel_that_was_proposed():
 
 def test_a_recommendation_made_when_doubt_has_just_arisen_is_the_model_s_champion_not_the_last_one():
     optimizer = judged(60, flips=0.2)  # no proposal since: the optimiser has not yet learned that it doubts
-    known = optimizer._learn()
+    known = optimizer.learned()
     assert known.fits.doubted
     assert known.champion_id != optimizer.champion
     recommended = PLANE.encode(optimizer.recommend())

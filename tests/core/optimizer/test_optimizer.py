@@ -252,7 +252,7 @@ def test_a_careless_operator_counts_less():
         copy = Optimizer.from_state(LINE, optimizer.state(), strategy=LIGHT)
         for _ in range(3):
             copy.tell_judgment(worst, best, operator=name)
-        model = copy._learn().model
+        model = copy.learned().model
         gap = model.difference(LINE.encode({"x": xs[best - 1]})[None], LINE.encode({"x": xs[worst - 1]}))
         believed.append(float(gap.mean[0] / np.sqrt(model.hyper.kernel.variance)))
     assert believed[1] > believed[0]

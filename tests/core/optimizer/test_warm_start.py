@@ -47,7 +47,7 @@ def test_earlier_trials_are_never_champion_nor_counted():
 def test_earlier_answers_shape_what_is_believed():
     optimizer = Optimizer(LINE, strategy=LIGHT)
     optimizer.warm_start(*earlier(), discount=0.5)
-    known = optimizer._learn()
+    known = optimizer.learned()
     assert known.model.win_probability([[0.7]], [0.1])[0] > 0.9
     assert known.valid_probability(np.array([[0.98]]))[0] < known.valid_probability(np.array([[0.3]]))[0]
 
@@ -61,7 +61,7 @@ def test_a_smaller_discount_counts_less():
         for x in (0.2, 0.8):
             optimizer.tell_outcome(optimizer.add({"x": x}), True)
         optimizer.tell_judgment(4, 3)
-        believed.append(float(optimizer._learn().model.win_probability([[0.2]], [0.8])[0]))
+        believed.append(float(optimizer.learned().model.win_probability([[0.2]], [0.8])[0]))
     assert believed[0] > 0.6
     assert believed[0] > believed[1] > believed[2]
     assert believed[2] < 0.4

@@ -150,3 +150,14 @@ def test_rows_of_full_rank_are_not_approximated():
     model = SkewGP(Observations(points, duels=[(i, i + 1) for i in range(119)]), 0.3, 100.0)
     box = model.covariance, model.lower, model.upper
     assert expectation_propagation(*box, least=1e-3).half is None
+
+
+def test_rescaled_sites_of_a_larger_variance_lead_to_the_same_evidence_in_fewer_steps():
+    points, duels = champion_duels(np.random.default_rng(0), 60, 2)
+    data = Observations(points, duels=duels)
+    at = {variance: SkewGP(data, 0.3, variance) for variance in (1e6, 30.0)}
+    cold = at[30.0].evidence
+    start = at[1e6].evidence.sites.rescaled(1e6 / 30.0)
+    warm = expectation_propagation(at[30.0].covariance, at[30.0].lower, at[30.0].upper, start=start)
+    assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-6)
+    assert warm.iterations < cold.iterations

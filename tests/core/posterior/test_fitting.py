@@ -131,3 +131,24 @@ def test_an_evidence_without_a_gradient_is_not_silently_replaced(evidence):
 def test_a_constant_mean_reaches_the_fitted_kernel(method):
     data = Observations([[0.1], [0.8]], labels=[(0, True), (1, True)])
     assert fit(data, method=method, mean_variance=3.0, draws=10).hyper.kernel.mean_variance == 3.0
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 6])
+def test_a_coarse_fit_ends_within_some_hundredths_of_a_nat_of_an_exact_one_and_sooner(dimensions):
+    points, duels = champion_duels(np.random.default_rng(dimensions), 120, dimensions)
+    data = Observations(points, duels=duels)
+    warm = fit_hyper(data.part(np.arange(116)))
+    exact, coarse = fit_hyper(data, warm=warm), fit_hyper(data, warm=warm, coarse=True)
+    assert coarse.objective == pytest.approx(exact.objective, abs=0.03)
+    assert coarse.evaluations <= exact.evaluations
+
+
+def test_a_coarse_fit_stops_where_it_cannot_beat_another_and_goes_on_where_it_may():
+    points, duels = champion_duels(np.random.default_rng(2), 120, 2)
+    data = Observations(points, duels=duels)
+    warm = fit_hyper(data.part(np.arange(100)))
+    best = fit_hyper(data, warm=warm, coarse=True)
+    assert fit_hyper(data, warm=warm, coarse=True, beat=best.objective + 1.0).objective == best.objective
+    hopeless = fit_hyper(data, warm=warm, coarse=True, beat=-100.0)
+    assert hopeless.evaluations == 1
+    assert best.objective <= hopeless.objective < np.inf

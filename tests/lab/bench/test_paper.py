@@ -15,7 +15,7 @@ from tuner.lab.bench.display import progress
 from tuner.lab.paper import execute as executing
 from tuner.lab.paper.execute import execute
 from tuner.lab.paper.reproduce import finished, run_missing
-from tuner.lab.paper.rivals import PaperOptimizer
+from tuner.lab.paper.rivals import PaperLearner
 from tuner.lab.paper.run_file import RunStore
 from tuner.lab.paper.runs import Record, run_task
 from tuner.lab.paper.tasks import (
@@ -100,10 +100,10 @@ def test_all_methods_of_a_seed_start_alike_and_the_champion_never_gets_worse():
 
 
 def test_a_proposal_that_fails_is_replaced_and_counted(monkeypatch):
-    def fails(self):
+    def fails(*arguments):
         raise NotConvergedError("no")
 
-    monkeypatch.setattr(PaperOptimizer, "_learn", fails)
+    monkeypatch.setattr(PaperLearner, "__call__", fails)
     record = run_task(Task(4, "forrester", "gpl-ucb", 0, 3))
     assert record.failed == 3
     assert len(record.regret) == 4

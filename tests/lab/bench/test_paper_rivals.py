@@ -7,7 +7,7 @@ from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.rows import Hyper
 from tuner.lab.bench.protocol import box_space
-from tuner.lab.paper.rivals import GaussianPosterior, PaperOptimizer, posterior
+from tuner.lab.paper.rivals import GaussianPosterior, paper_optimizer, posterior
 from tuner.lab.paper.sampled_bound import SAMPLES, SampledBound
 from tuner.lab.paper.tasks import ACQUISITIONS
 from tuner.problems import get_problem
@@ -71,7 +71,7 @@ def test_the_sampled_bound_holds_its_mass_and_is_shortest():
 @MODELS
 def test_every_method_proposes_the_same_setting_again_from_the_same_seed(name, acquisition):
     def proposed(seed):
-        optimizer = PaperOptimizer(box_space(get_problem("six_hump")), name, acquisition, seed=seed)
+        optimizer = paper_optimizer(box_space(get_problem("six_hump")), name, acquisition, seed=seed)
         first, second = (optimizer.add({"p0": x, "p1": 0.1}) for x in (-1.0, 1.5))
         for trial in (first, second):
             optimizer.tell_outcome(trial, valid=True)
@@ -85,14 +85,14 @@ def test_every_method_proposes_the_same_setting_again_from_the_same_seed(name, a
 
 
 def test_hyper_parameters_are_fitted_at_every_trial_at_first_and_then_at_every_fifth():
-    optimizer = PaperOptimizer(box_space(get_problem("forrester")), "gpl", "eiig-0.1")
+    optimizer = paper_optimizer(box_space(get_problem("forrester")), "gpl", "eiig-0.1")
     fits = []
     for i, x in enumerate(np.linspace(0.0, 1.0, 30)):
         trial = optimizer.add({"p0": float(x)})
         optimizer.tell_outcome(trial, valid=True)
         if i:
             optimizer.tell_judgment(trial, trial - 1)
-            known: Knowledge = optimizer._learn()
+            known: Knowledge = optimizer.learned()
             optimizer._fits = known.fits
             fits.append(known.fits.preference)
     new = [i + 2 for i in range(1, len(fits)) if fits[i] is not fits[i - 1]]
@@ -101,24 +101,24 @@ def test_hyper_parameters_are_fitted_at_every_trial_at_first_and_then_at_every_f
 
 def test_fixed_hyper_parameters_are_kept():
     hyper = Hyper(Kernel(np.array([0.1]), 50.0), np.ones(1), 0.5)
-    optimizer = PaperOptimizer(box_space(get_problem("forrester")), "skewgp", "ucb", hyper=hyper)
+    optimizer = paper_optimizer(box_space(get_problem("forrester")), "skewgp", "ucb", hyper=hyper)
     for x in (0.1, 0.4, 0.8):
         optimizer.tell_outcome(optimizer.add({"p0": x}), valid=True)
     optimizer.tell_judgment(2, 1)
     optimizer.tell_judgment(3, 2)
     optimizer.ask()
-    assert optimizer._learn().model.hyper is not None
-    assert optimizer._learn().model.hyper.kernel.variance == 50.0
-    assert optimizer._learn().model.hyper.kernel.lengthscales.tolist() == [0.1]
+    assert optimizer.learned().model.hyper is not None
+    assert optimizer.learned().model.hyper.kernel.variance == 50.0
+    assert optimizer.learned().model.hyper.kernel.lengthscales.tolist() == [0.1]
 
 
 def test_a_mixed_model_learns_from_outcomes_and_the_other_does_not():
     def informed(mixed):
-        optimizer = PaperOptimizer(box_space(get_problem("forrester")), "skewgp", "ucb", mixed=mixed)
+        optimizer = paper_optimizer(box_space(get_problem("forrester")), "skewgp", "ucb", mixed=mixed)
         for x, valid in ((0.1, False), (0.4, True), (0.8, True)):
             optimizer.tell_outcome(optimizer.add({"p0": x}), valid=valid)
         optimizer.tell_judgment(3, 2)
-        return optimizer._learn().data.m
+        return optimizer.learned().data.m
 
     assert informed(mixed=True) == 4
     assert informed(mixed=False) == 1

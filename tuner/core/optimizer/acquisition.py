@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr
 
 from tuner.core.linalg import FloatArray
+from tuner.core.optimizer.strategy import ACQUIRING
 from tuner.core.optimizer.surface import Surface
 
 _LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
@@ -176,7 +177,7 @@ class Threshold:
 
     surface: Surface
     least: float
-    steepness: float = 20.0
+    steepness: float = ACQUIRING.steepness
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the value at each row."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tuner.core.linalg import FloatArray
+from tuner.core.optimizer.strategy import ACQUIRING
 from tuner.core.posterior.mixture import Mixture
 from tuner.core.posterior.skewgp import SkewGP
 
@@ -22,7 +23,6 @@ _ROOT = np.sqrt(2.0 * np.pi)
 _BUMP_HEIGHTS = (0.9994448980149551, 0.01121273772683642, -0.3175103744018206)
 _BUMP_WIDTHS = (1.0107311801960424, 0.7985502729400719, 0.9400538096054966)
 
-SCREENING_DRAWS = 64
 Partials = tuple[float, FloatArray, float]
 
 
@@ -91,6 +91,10 @@ class Duelling:
 class ExpectedImprovement(Duelling):
     """E[max(f(x) - f(reference), 0)]; with the reference's mean added it is the pair's expected best (EUBO)."""
 
+    def __init__(self, model: SkewGP, reference: FloatArray, screening_draws: int = ACQUIRING.screening_draws) -> None:
+        super().__init__(model, reference)
+        self.screening_draws = screening_draws
+
     def score(self, M: FloatArray, s: FloatArray) -> FloatArray:
         """Return the value for component means (p, S) and deviations (p,)."""
         z = M / s[:, None]
@@ -99,7 +103,7 @@ class ExpectedImprovement(Duelling):
     def screen(self, X: FloatArray) -> FloatArray:
         """Return the value over fewer draws: a normal posterior ranks rows otherwise."""
         k = self.kernel.matrix(X, self.model.data.points) - self.at_reference
-        every = -(-self.model.weights.shape[1] // SCREENING_DRAWS)
+        every = -(-self.model.weights.shape[1] // self.screening_draws)
         deviation = np.sqrt(np.maximum(self._within(X, k), self._least))
         return self.score(k @ self.model.weights[:, ::every], deviation)
 
@@ -117,7 +121,7 @@ class InformationGain(Duelling):
     The paper prints a minus before the information; maximised so it does not optimise (docs/decisions.md).
     """
 
-    def __init__(self, model: SkewGP, reference: FloatArray, k: float = 0.1) -> None:
+    def __init__(self, model: SkewGP, reference: FloatArray, k: float = ACQUIRING.information_weight) -> None:
         super().__init__(model, reference)
         self.k = k
 
@@ -160,7 +164,7 @@ def _bumps(M: FloatArray, s: FloatArray) -> list[tuple[FloatArray, float]]:
 class UpperCredibleBound(Duelling):
     """The upper end of the minimum-width credible interval of f(x) - f(reference)."""
 
-    def __init__(self, model: SkewGP, reference: FloatArray, mass: float = 0.95) -> None:
+    def __init__(self, model: SkewGP, reference: FloatArray, mass: float = ACQUIRING.credible_mass) -> None:
         super().__init__(model, reference)
         self.mass = mass
 

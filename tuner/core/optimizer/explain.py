@@ -17,7 +17,6 @@ from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice, SpaceError
 from tuner.core.space.space import Space
 
-TRUSTED = 0.3
 _WHY = {
     "design": "Explores ground far from everything tried",
     "improve": "Has the best prospect of beating the champion in one likely picture of the process",
@@ -69,20 +68,20 @@ def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generat
     """
     if known.champion is None:
         raise ValueError("there is no champion yet")
-    space, champion = known.ledger.space, known.champion
+    space, champion, numbers = known.ledger.space, known.champion, strategy.telling
     goal: Acquisition = known.expected
     if known.validity is not None:
-        goal = Sum((goal, Threshold(known.validity, 0.9)))
-    reach = TRUSTED * known.model.hyper.kernel.lengthscales
+        goal = Sum((goal, Threshold(known.validity, numbers.recommended_validity, strategy.acquiring.steepness)))
+    reach = numbers.trusted * known.model.hyper.kernel.lengthscales
     try:
-        U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng)
+        U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng, strategy.search)
     except SpaceError:  # constraints that a search finds nothing in
         return champion
     U = U[(np.abs(U - champion) <= reach).all(axis=1)]
     best = [champion]
     if len(U):
         best.append(U[int(np.argmax(goal.values(U)))])
-        row, _ = maximise(goal, space, U, np.empty((0, space.dimension)))
+        row, _ = maximise(goal, space, U, np.empty((0, space.dimension)), numbers=strategy.search)
         if (np.abs(row - champion) <= reach).all():
             best.append(row)
     values = goal.values(np.array(best))
@@ -90,12 +89,13 @@ def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generat
     return best[int(np.argmax(values))]
 
 
-def importance(known: Knowledge, rng: np.random.Generator, count: int = 512) -> dict[str, float]:
+def importance(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> dict[str, float]:
     """Return each parameter's share of what moves the expected quality, 0 to 1 (total effects, normalised)."""
     space = known.ledger.space
     equal = dict.fromkeys(space.names, 1.0 / len(space.names))
     if not known.data.m:
         return equal
+    count = strategy.telling.importance_points
     U, other = (space.sample(count, rng, known.tried) for _ in range(2))
     size = min(len(U), len(other))
     U, other = U[:size], other[:size]
@@ -118,7 +118,7 @@ class Outlook:
         left: Probability that some setting exists whose part would win at least `against` of its duels.
         against: That share of duels.
         next_better: Probability that the most promising next setting beats the champion.
-        stop: Whether `left` is below one in twenty.
+        stop: Whether `left` is below what is worth going on for.
     """
 
     left: float
@@ -127,24 +127,24 @@ class Outlook:
     stop: bool
 
 
-def outlook(
-    known: Knowledge, strategy: Strategy, rng: np.random.Generator, *, against: float = 0.75, draws: int = 200
-) -> Outlook:
+def outlook(known: Knowledge, strategy: Strategy, rng: np.random.Generator, *, against: float) -> Outlook:
     """Judge by joint draws of the posterior over candidates whether more than a given improvement is left."""
     if not 0.5 < against < 1.0:
         raise ValueError(f"an improvement is a share of duels between 0.5 and 1, got {against}")
     if known.champion is None or not known.data.m:
         return Outlook(1.0, against, 0.5, stop=False)
-    space = known.ledger.space
+    numbers = strategy.telling
     around, counts = centres(known, strategy)
-    U = candidates(space, around, [c // 5 for c in counts], known.model.hyper.kernel.lengthscales, 200, rng)
-    U = U[known.valid_probability(U) > 0.5]
+    fewer = [count // numbers.outlook_share for count in counts]
+    lengthscales = known.model.hyper.kernel.lengthscales
+    U = candidates(known.ledger.space, around, fewer, lengthscales, numbers.outlook_uniform, rng, strategy.search)
+    U = U[known.valid_probability(U) > numbers.likely_valid]
     if not len(U):
         return Outlook(0.0, against, 0.0, stop=True)
-    f = known.model.sample(np.vstack([known.champion, U]), draws, seed=int(rng.integers(2**31)))
+    f = known.model.sample(np.vstack([known.champion, U]), numbers.outlook_draws, seed=int(rng.integers(2**31)))
     gain = f[:, 1:] - f[:, :1]
     left = float((gain.max(axis=1) > float(ndtri(against))).mean())
-    return Outlook(left, against, float((gain > 0).mean(axis=0).max()), stop=left < 0.05)
+    return Outlook(left, against, float((gain > 0).mean(axis=0).max()), stop=left < numbers.worth)
 
 
 def cycles(ledger: Ledger) -> list[list[int]]:

@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, recommended_row, resolving_duel, sentence
+from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
     AcquisitionName,
@@ -14,10 +15,8 @@ from tuner.core.optimizer.proposer import (
     Fits,
     Knowledge,
     ValidityName,
-    choose,
     information_weight,
     learn,
-    next_kind,
 )
 from tuner.core.optimizer.questions import Question, next_question
 from tuner.core.optimizer.records import FITS, STATE_VERSION, Memory, OptimizerState, Proposal
@@ -44,6 +43,9 @@ class Optimizer:
         validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
         budget: How many trials there will be; it shapes the design and how risks are taken.
         scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
+        strategy: The numbers behind it all.
+        learner: What fits the model, and
+        chooser: what chooses the next setting from it, if not the strategy: see tuner.core.optimizer.learner.
     """
 
     def __init__(
@@ -56,6 +58,8 @@ class Optimizer:
         budget: int | None = None,
         scrap_budget: int | None = None,
         strategy: Strategy | None = None,
+        learner: Learner = learn,
+        chooser: Chooser = choose_next,
     ) -> None:
         if acquisition not in ACQUISITIONS and not _is_eiig(acquisition):
             raise ValueError(f"there is no acquisition {acquisition!r}; choose one of {', '.join(ACQUISITIONS)}")
@@ -68,6 +72,7 @@ class Optimizer:
         self.budget = None if budget is None else _whole("budget", budget)
         self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
         self.strategy = strategy or Strategy()
+        self._learner, self._chooser = learner, chooser
         self.ledger = Ledger(space)
         self._asks = 0
         self._fits = Fits()
@@ -141,14 +146,15 @@ class Optimizer:
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, self._asks, purpose])
 
-    def _learn(self) -> Knowledge:
-        return learn(self.ledger, self.strategy, self._fits, self.validity, self.seed * 1_000_003 + self._asks)
+    def learned(self) -> Knowledge:
+        """Return everything told so far, fitted by the learner."""
+        seed = self.seed * 1_000_003 + self._asks
+        return self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
 
     def _ask(self) -> Proposal:
         rng = self._rng(0)
-        known = self._learn()
-        kind = next_kind(self.ledger, self.strategy, self.acquisition, self.budget)
-        chosen = choose(known, self.strategy, kind, self._risk(), rng)
+        known = self.learned()
+        chosen = self._chooser(known, self.strategy, Aim(self.acquisition, self.budget, self._risk()), rng)
         proposal = self._explained(known, chosen)
         self.ledger.add_proposal(proposal)
         self._asks += 1
@@ -191,7 +197,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        known = self._learn()
+        known = self.learned()
         if known.champion_id is None:
             raise TellError("nothing can be recommended before there is a valid trial")
         row = recommended_row(known, self.strategy, self._rng(1))
@@ -200,28 +206,28 @@ class Optimizer:
 
     def question(self) -> Question | None:
         """Return the next duel worth asking: a new part's, or now and then an old one again to learn the noise."""
-        return next_question(self.ledger, self._learn)
+        return next_question(self.ledger, self.learned, self.strategy.telling.repeat_after)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
-        noise = self._learn().model.hyper.noise
+        noise = self.learned().model.hyper.noise
         judged = {j.judge for j in self.ledger.active}
         return {who[0]: float(noise[i]) for i, who in enumerate(self.ledger.judges) if who in judged and who[1] == 1.0}
 
     def importance(self) -> dict[str, float]:
         """Return each parameter's share of what moves the expected quality."""
-        return importance(self._learn(), self._rng(2))
+        return importance(self.learned(), self.strategy, self._rng(2))
 
     def outlook(self, *, against: float = 0.75) -> Outlook:
         """Say whether a setting may be left that would win at least this share of its duels with the champion."""
-        return outlook(self._learn(), self.strategy, self._rng(3), against=against)
+        return outlook(self.learned(), self.strategy, self._rng(3), against=against)
 
     def contradictions(self) -> list[tuple[list[int], int]]:
         """Return each circle of judgments with the number of the judgment worth asking again."""
         found = cycles(self.ledger)
         if not found:
             return []
-        known = self._learn()
+        known = self.learned()
         return [(cycle, resolving_duel(known, cycle).number) for cycle in found]
 
     @property
@@ -236,14 +242,23 @@ class Optimizer:
         return OptimizerState.of(self, trials=trials, judgments=judgments, **self.memory.to_json()).to_json()
 
     @classmethod
-    def from_state(cls, space: Space, state: Mapping[str, Any], *, strategy: Strategy | None = None) -> Self:
+    def from_state(
+        cls,
+        space: Space,
+        state: Mapping[str, Any],
+        *,
+        strategy: Strategy | None = None,
+        learner: Learner = learn,
+        chooser: Chooser = choose_next,
+    ) -> Self:
         """Go on from a state."""
         if not isinstance(state, Mapping) or state.get("version") not in READABLE:
             version = state.get("version") if isinstance(state, Mapping) else state
             raise ValueError(f"this is no state of version {STATE_VERSION}: {version!r}")
         try:
             told = OptimizerState.from_json(json.loads(json.dumps(state)))
-            optimizer = cls(space, strategy=strategy, **{name: getattr(told, name) for name in OPTIONS})
+            seam: dict[str, Any] = {"strategy": strategy, "learner": learner, "chooser": chooser}
+            optimizer = cls(space, **seam, **{name: getattr(told, name) for name in OPTIONS})
             optimizer.ledger = Ledger.rebuilt(space, told.trials, told.judgments)
             optimizer._asks = _whole("asks", told.asks)
             fitted = {name: _fit_from(told.fits[name], space) for name in FITS}

@@ -28,7 +28,7 @@ from tuner.core.optimizer.acquisition import (
 from tuner.core.optimizer.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.search import candidates, maximise, untried
-from tuner.core.optimizer.strategy import Strategy
+from tuner.core.optimizer.strategy import ACQUIRING, Refitting, Strategy
 from tuner.core.optimizer.surface import Surface, believed_surface, drawn_surface, ep_surface, mean_surface
 from tuner.core.posterior.ep import expectation_propagation
 from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
@@ -40,15 +40,6 @@ from tuner.core.space.parameters import SpaceError
 
 AcquisitionName = str  # auto, ucb, thompson, eiig, ei, eubo, hb-ei, or eiig with its k: "eiig-0.5"
 ValidityName = Literal["auto", "separate", "shared", "none"]
-
-OTHERS = 4
-WARM_ITERATIONS = 4
-FIRST_ITERATIONS = 12
-SPARSER = (50, 100)
-DOUBT_FROM = 12
-DOUBT_EVERY = 4
-REACH = 0.3
-FILLED = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +127,7 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
         prior = replace(strategy.validity, noise=ledger.noise)
         labels = ledger.labels()
-        fitted = _refit(labels, prior, fits.validity, groups)
+        fitted = _refit(labels, prior, fits.validity, groups, strategy.refitting)
         surface = _validity_surface(labels, fitted)
     return Knowledge(ledger, data, model, surface, shared, replace(fits, validity=fitted))
 
@@ -145,35 +136,60 @@ def _refit_preferences(
     data: Observations, strategy: Strategy, fits: Fits, noise: tuple[float, ...], groups: IntArray
 ) -> Fits:
     """Fit the judge who is believed in; now and then the other one too, and believe whom the evidence favours."""
-    check = data.m >= DOUBT_FROM and data.m % DOUBT_EVERY == 0
+    numbers = strategy.refitting
+    check = data.m >= numbers.doubt_from and data.m % numbers.doubt_every == 0
     sure, unsteady, doubted = fits.preference, fits.unsteady, fits.doubted
     if check or not doubted:
-        sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups)
+        sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups, numbers)
     if check or doubted:
         prior = replace(strategy.unsteady, noise=noise)
-        unsteady = _first(data, prior, sure, groups) if unsteady is None else _refit(data, prior, unsteady, groups)
+        # unless the answers are doubted already, this judge's fit matters only where it beats the other one's
+        beat = np.inf if doubted or sure is None else sure.objective - strategy.doubt
+        fit_one = _first if unsteady is None else _refit
+        unsteady = fit_one(data, prior, sure if unsteady is None else unsteady, groups, numbers, beat)
     if check and sure is not None and unsteady is not None:
         doubted = unsteady.objective + strategy.doubt < sure.objective
     return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)
 
 
-def _refit(data: Observations, prior: Prior, last: Fit | None, groups: IntArray) -> Fit:
+def _refit(
+    data: Observations, prior: Prior, last: Fit | None, groups: IntArray, numbers: Refitting, beat: float = np.inf
+) -> Fit:
     """Fit, warm from the last fit: one more answer among many moves the optimum little, so not every time."""
     if last is None:
-        return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
-    every = 2 ** sum(data.m >= rows for rows in SPARSER)
+        return fit_hyper(data, prior=prior, groups=groups, tolerance=numbers.tolerance)
+    every = 2 ** sum(data.m >= rows for rows in numbers.sparser)
     if data.m % every and len(last.hyper.noise) == data.judges:
         return last
-    return fit_hyper(data, prior=prior, warm=last, iterations=WARM_ITERATIONS, tolerance=1e-4, groups=groups)
+    return _warm(data, prior, last, groups, numbers, numbers.warm_iterations, beat)
 
 
-def _first(data: Observations, prior: Prior, other: Fit | None, groups: IntArray) -> Fit:
+def _first(
+    data: Observations, prior: Prior, other: Fit | None, groups: IntArray, numbers: Refitting, beat: float
+) -> Fit:
     """Fit for the first time, from another judge's lengthscales: three cold starts cost as much as ten proposals."""
     if other is None:
-        return fit_hyper(data, prior=prior, groups=groups, tolerance=1e-4)
+        return fit_hyper(data, prior=prior, groups=groups, tolerance=numbers.tolerance)
     kernel = replace(other.hyper.kernel, variance=prior.variance)
-    near = replace(other, hyper=replace(other.hyper, kernel=kernel), sites=None)
-    return fit_hyper(data, prior=prior, warm=near, iterations=FIRST_ITERATIONS, tolerance=1e-4, groups=groups)
+    sites = other.sites if data.m >= numbers.coarse_from else None
+    sites = None if sites is None else sites.rescaled(other.hyper.kernel.variance / prior.variance)
+    near = replace(other, hyper=replace(other.hyper, kernel=kernel), sites=sites)
+    return _warm(data, prior, near, groups, numbers, numbers.first_iterations, beat)
+
+
+def _warm(
+    data: Observations, prior: Prior, last: Fit, groups: IntArray, numbers: Refitting, iterations: int, beat: float
+) -> Fit:
+    return fit_hyper(
+        data,
+        prior=prior,
+        warm=last,
+        iterations=iterations,
+        tolerance=numbers.tolerance,
+        groups=groups,
+        coarse=data.m >= numbers.coarse_from,
+        beat=beat,
+    )
 
 
 def _validity_surface(labels: Observations, fitted: Fit) -> Surface:
@@ -218,16 +234,16 @@ def choose(
         return Choice(_fill(known, strategy, risk, rng), "design")
     opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
     parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
-    floor = None if known.validity is None else Threshold(known.validity, 1.0 - risk)
+    floor = None if known.validity is None else Threshold(known.validity, 1.0 - risk, strategy.acquiring.steepness)
     if floor is not None:
         parts.append(floor)
     lengthscales = known.model.hyper.kernel.lengthscales
     pending = known.ledger.rows(known.ledger.pending)
     if len(pending):
-        parts.append(Apart(pending, REACH * lengthscales))
+        parts.append(Apart(pending, strategy.acquiring.reach * lengthscales))
     around, counts = centres(known, strategy)
-    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng)
-    row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried, floor)
+    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng, strategy.search)
+    row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried, floor, strategy.search)
     return Choice(row, kind, opponent)
 
 
@@ -243,13 +259,16 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
     means = known.mean.mean(known.ledger.rows(usable))
     best = [i for i, trial in enumerate(usable) if trial.number == known.champion_id]
     if known.data.m:
-        best += [i for i in np.argsort(-means, kind="stable") if i != best[0]][:OTHERS]
+        best += [i for i in np.argsort(-means, kind="stable") if i != best[0]][: strategy.search.others]
     around, counts = centres(known, strategy)
-    U = candidates(known.ledger.space, around, counts, known.model.hyper.kernel.lengthscales, strategy.uniform, rng)
-    U = U[known.valid_probability(U) > 0.5] if known.validity is not None else U
+    lengthscales = known.model.hyper.kernel.lengthscales
+    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng, strategy.search)
+    U = U[known.valid_probability(U) > strategy.telling.likely_valid] if known.validity is not None else U
+
+    draws = strategy.acquiring.screening_draws
 
     def expected_best(i: int) -> float:
-        gain = ExpectedImprovement(known.model, _row(known, usable[i].number)).screen(U)
+        gain = ExpectedImprovement(known.model, _row(known, usable[i].number), draws).screen(U)
         return float(means[i]) + float(gain.max(initial=0.0))
 
     return usable[max(best, key=expected_best)].number
@@ -271,7 +290,7 @@ def _fill(known: Knowledge, strategy: Strategy, risk: float, rng: np.random.Gene
     if risk <= strategy.least_risk and known.champion is not None:
         safe = known.valid_probability(U) >= 1.0 - risk
         U = U[safe] if safe.any() else U
-    U = U[:FILLED]
+    U = U[: strategy.filled]
     nearer = cdist(ground, known.tried).min(axis=1) - cdist(U, ground)
     gain = np.maximum(nearer, 0.0) @ known.valid_probability(ground)
     return U[int(np.argmax(gain * known.valid_probability(U)))]
@@ -287,24 +306,24 @@ def _wanted(
     if kind == "thompson":
         return Scaled(model.function_draw(seed=int(rng.integers(2**31))), known.scale)
     if kind == "ucb":
-        return Scaled(UpperCredibleBound(model, champion), known.scale)
+        return Scaled(UpperCredibleBound(model, champion, strategy.acquiring.credible_mass), known.scale)
     if kind.startswith("eiig"):
-        return InformationGain(model, champion, information_weight(kind))
+        return InformationGain(model, champion, information_weight(kind, strategy.acquiring.information_weight))
     if kind in ("ei", "eubo"):
-        return Logarithm(ExpectedImprovement(model, champion))
+        return Logarithm(ExpectedImprovement(model, champion, strategy.acquiring.screening_draws))
     surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(known, strategy, rng), rng)
     return LogImprovement(surface, float(surface.mean(champion[None])[0]))
 
 
-def information_weight(acquisition: str) -> float:
-    """Return k of "eiig" (0.1) or "eiig-k".
+def information_weight(acquisition: str, plain: float = ACQUIRING.information_weight) -> float:
+    """Return k of "eiig", `plain`, or of "eiig-k".
 
     Raises:
         ValueError: It is neither.
     """
     name, dash, text = acquisition.partition("-")
     try:
-        weight = float(text) if dash else 0.1
+        weight = float(text) if dash else plain
     except ValueError:
         weight = -1.0
     if name != "eiig" or not 0.0 <= weight < np.inf:
@@ -330,5 +349,5 @@ def centres(known: Knowledge, strategy: Strategy) -> tuple[FloatArray, list[int]
         raise ValueError("there is no champion to look around")
     usable = known.ledger.rows([t for t in known.ledger.trials.values() if t.usable])
     order = np.argsort(-known.mean.mean(usable), kind="stable")
-    others = [usable[i] for i in order if not np.array_equal(usable[i], known.champion)][:OTHERS]
+    others = [usable[i] for i in order if not np.array_equal(usable[i], known.champion)][: strategy.search.others]
     return np.array([known.champion, *others]), [strategy.near[0]] + [strategy.near[1]] * len(others)

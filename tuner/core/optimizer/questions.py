@@ -11,8 +11,6 @@ from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import Judgment, Record
 
-REPEAT_AFTER = 8
-
 
 @dataclass(frozen=True)
 class Question(Record):
@@ -23,7 +21,7 @@ class Question(Record):
     repeat: bool = False
 
 
-def next_question(ledger: Ledger, learn: Callable[[], Knowledge]) -> Question | None:
+def next_question(ledger: Ledger, learn: Callable[[], Knowledge], repeat_after: int) -> Question | None:
     """Return the next duel worth asking, or None; the model is learned only if the choice needs it."""
     champion = ledger.champion
     if champion is None:
@@ -35,7 +33,7 @@ def next_question(ledger: Ledger, learn: Callable[[], Knowledge]) -> Question | 
             if opponent is None or not ledger.trials[opponent].usable:
                 opponent = champion
             return Question(trial.number, opponent)
-    return _repeat(ledger, learn) if _due(ledger) else None
+    return _repeat(ledger, learn) if _due(ledger, repeat_after) else None
 
 
 def _own(ledger: Ledger) -> list[Judgment]:
@@ -43,14 +41,14 @@ def _own(ledger: Ledger) -> list[Judgment]:
     return [j for j in ledger.active if not any(ledger.trials[t].earlier for t in j.pair)]
 
 
-def _due(ledger: Ledger) -> bool:
+def _due(ledger: Ledger, repeat_after: int) -> bool:
     """Whether enough new duels were judged since the last repeat."""
     seen: set[frozenset[int]] = set()
     since = 0
     for judgment in _own(ledger):
         since = 0 if judgment.pair in seen else since + 1
         seen.add(judgment.pair)
-    return since >= REPEAT_AFTER
+    return since >= repeat_after
 
 
 def _repeat(ledger: Ledger, learn: Callable[[], Knowledge]) -> Question:

@@ -9,13 +9,8 @@ from scipy.optimize import minimize
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.acquisition import Acquisition, screened
+from tuner.core.optimizer.strategy import SEARCH, Search
 from tuner.core.space.space import Space
-
-SCREENED = 100
-CLIMBS = 4
-CLIMB_ITERATIONS = 40
-NEIGHBOUR_ROUNDS = 20
-FLOOR_COST = -1.0
 
 
 def candidates(
@@ -25,6 +20,7 @@ def candidates(
     lengthscales: FloatArray,
     uniform: int,
     rng: np.random.Generator,
+    numbers: Search = SEARCH,
 ) -> FloatArray:
     """Return feasible rows: uniform ones, and perturbations of each centre at all scales down to a thousandth.
 
@@ -34,11 +30,11 @@ def candidates(
         return space.every
     U = [space.sample(uniform, rng, centres)]
     for centre, count in zip(centres, counts, strict=True):
-        scale = lengthscales * 10.0 ** rng.uniform(-3.0, 0.0, (count, 1))
+        scale = lengthscales * 10.0 ** rng.uniform(numbers.finest, 0.0, (count, 1))
         step = rng.standard_normal((count, space.dimension)) * np.minimum(scale, 1.0)
         if len(space.parameters) > 2:
             # half of them move only a few parameters
-            few = rng.random((count, len(space.parameters))) < 1.5 / len(space.parameters)
+            few = rng.random((count, len(space.parameters))) < numbers.moved / len(space.parameters)
             few[np.arange(count), rng.integers(len(space.parameters), size=count)] = True
             few[: count // 2] = True
             step *= few[:, space.groups]
@@ -48,7 +44,12 @@ def candidates(
 
 
 def maximise(
-    acquisition: Acquisition, space: Space, U: FloatArray, tried: FloatArray, floor: Acquisition | None = None
+    acquisition: Acquisition,
+    space: Space,
+    U: FloatArray,
+    tried: FloatArray,
+    floor: Acquisition | None = None,
+    numbers: Search = SEARCH,
 ) -> tuple[FloatArray, float]:
     """Return the best row found and its value; never one of `tried` while another is known.
 
@@ -56,16 +57,16 @@ def maximise(
     rest may be so much less that the sum would not say so.
     """
     U = untried(U, tried)
-    firm = np.zeros(0, dtype=bool) if floor is None else floor.values(U) >= FLOOR_COST
+    firm = np.zeros(0, dtype=bool) if floor is None else floor.values(U) >= numbers.floor
     U = U[firm] if firm.any() else U
-    if len(U) > SCREENED:
-        U = U[np.argsort(-_finite(screened(acquisition, U)), kind="stable")[:SCREENED]]
+    if len(U) > numbers.screened:
+        U = U[np.argsort(-_finite(screened(acquisition, U)), kind="stable")[: numbers.screened]]
     values = _finite(acquisition.values(U))
     order = np.argsort(-values, kind="stable")
     best, best_value = U[order[0]], float(values[order[0]])
-    for start in _apart(U[order[:50]], CLIMBS):
-        row, value = _climb(acquisition, space, start)
-        if firm.any() and floor is not None and floor.values(row[None])[0] < FLOOR_COST:
+    for start in _apart(U[order[: numbers.starts]], numbers):
+        row, value = _climb(acquisition, space, start, numbers)
+        if firm.any() and floor is not None and floor.values(row[None])[0] < numbers.floor:
             continue
         if value > best_value and not _repeats(row[None], tried)[0]:
             best, best_value = row, value
@@ -86,27 +87,33 @@ def _repeats(U: FloatArray, tried: FloatArray) -> np.ndarray[tuple[int], np.dtyp
     """Say which rows are among `tried`, to nine decimals."""
     if not len(tried) or not len(U):
         return np.zeros(len(U), dtype=bool)
-    known = {row.tobytes() for row in np.rint(tried * 1e9).astype(np.int64)}
-    return np.fromiter((row.tobytes() in known for row in np.rint(U * 1e9).astype(np.int64)), dtype=bool, count=len(U))
+    known = set(_marks(tried))
+    return np.array([mark in known for mark in _marks(U)], dtype=bool)
 
 
-def _apart(U: FloatArray, count: int) -> list[FloatArray]:
+def _marks(U: FloatArray) -> list[bytes]:
+    rounded = np.ascontiguousarray(np.rint(U * 1e9).astype(np.int64))
+    marks: list[bytes] = rounded.view(f"V{rounded.itemsize * rounded.shape[1]}")[:, 0].tolist()
+    return marks
+
+
+def _apart(U: FloatArray, numbers: Search) -> list[FloatArray]:
     """Pick the first rows that are not next to one already picked."""
     picked: list[FloatArray] = []
     for u in U:
-        if all(np.abs(u - other).max() > 1e-2 for other in picked):
+        if all(np.abs(u - other).max() > numbers.apart for other in picked):
             picked.append(u)
-        if len(picked) == count:
+        if len(picked) == numbers.climbs:
             return picked
-    return picked + list(U[: count - len(picked)])
+    return picked + list(U[: numbers.climbs - len(picked)])
 
 
-def _climb(acquisition: Acquisition, space: Space, start: FloatArray) -> tuple[FloatArray, float]:
+def _climb(acquisition: Acquisition, space: Space, start: FloatArray, numbers: Search) -> tuple[FloatArray, float]:
     """Follow the gradient in the continuous coordinates, then single steps in the others, until neither helps."""
     row = start
     value = float(acquisition.values(row[None])[0])
-    for _ in range(NEIGHBOUR_ROUNDS):
-        row, value = _follow(acquisition, space, row, value)
+    for _ in range(numbers.rounds):
+        row, value = _follow(acquisition, space, row, value, numbers)
         neighbours = space.neighbours(row)
         if not len(neighbours):
             break
@@ -117,7 +124,9 @@ def _climb(acquisition: Acquisition, space: Space, start: FloatArray) -> tuple[F
     return row, value
 
 
-def _follow(acquisition: Acquisition, space: Space, start: FloatArray, value: float) -> tuple[FloatArray, float]:
+def _follow(
+    acquisition: Acquisition, space: Space, start: FloatArray, value: float, numbers: Search
+) -> tuple[FloatArray, float]:
     free = space.free
     if not free.size:
         return start, value
@@ -134,7 +143,7 @@ def _follow(acquisition: Acquisition, space: Space, start: FloatArray, value: fl
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(free),
-        options={"maxiter": CLIMB_ITERATIONS},
+        options={"maxiter": numbers.iterations},
     )
     end = start.copy()
     end[free] = np.clip(found.x, 0.0, 1.0)

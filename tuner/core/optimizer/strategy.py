@@ -1,4 +1,10 @@
-"""The numbers behind `auto`, in one place; docs/experiments.md tells how each was chosen."""
+"""Every number behind `auto`, in one place: what it means, where it is from, and how much depends on it.
+
+After each number stands (source; how sensitive results are to it). A source in quotes is a heading or a bold entry of
+docs/experiments.md; "pilots" are prototypes that were measured before this code was written; "by hand": nobody compared
+others. tests/core/test_strategy.py keeps such numbers out of the other modules of the optimiser; what stays there are
+tolerances of algorithms whose results they do not choose.
+"""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +12,115 @@ import numpy as np
 
 from tuner.core.posterior.fitting import Prior
 
-ASSUMED_BUDGET = 50
+
+@dataclass(frozen=True)
+class Search:
+    """How an acquisition is maximised.
+
+    Attributes:
+        others: Next best trials that candidates are put around (pilots; not measured).
+        finest: Log10 of the smallest perturbation of a centre, in lengthscales (pilots: small scales are what reaches
+            a regret of 1e-5; not measured since).
+        moved: How many parameters half of the perturbations move, on average, if there are more than two
+            (pilots; not measured).
+        screened: Candidates whose exact value is computed (pilots; not measured).
+        starts: Best candidates among which the climbs' starts are sought (by hand; not measured).
+        climbs: Climbs, each from another of the best candidates (pilots; not measured).
+        apart: Distance in the unit cube that two starts keep (by hand; not measured).
+        iterations: Steps of a climb (by hand; not measured).
+        rounds: How often a climb may go on from a neighbour on the grid (by hand; not measured).
+        floor: What the threshold on P(valid) may cost a row while there are others (by hand; not measured).
+    """
+
+    others: int = 4
+    finest: float = -3.0
+    moved: float = 1.5
+    screened: int = 100
+    starts: int = 50
+    climbs: int = 4
+    apart: float = 1e-2
+    iterations: int = 40
+    rounds: int = 20
+    floor: float = -1.0
+
+
+@dataclass(frozen=True)
+class Acquiring:
+    """What acquisitions weigh.
+
+    Attributes:
+        steepness: By how much a nat of log P(valid) below the floor lowers an acquisition ("A floor on P(valid)
+            instead of a power of it"; a floor of any steepness beats a power, other values not measured).
+        reach: How far proposals keep from settings under way, in lengthscales (by hand; not measured).
+        information_weight: k of EIIG (the paper; .1 and .5 differ by problem, "What did not help").
+        credible_mass: Of UCB's interval (the paper; not measured).
+        screening_draws: Draws that rank candidates by expected improvement (pilots: 128 draws can fail badly as the
+            whole posterior; as a screen not measured).
+    """
+
+    steepness: float = 20.0
+    reach: float = 0.3
+    information_weight: float = 0.1
+    credible_mass: float = 0.95
+    screening_draws: int = 64
+
+
+@dataclass(frozen=True)
+class Refitting:
+    """How often and how far hyper-parameters are fitted.
+
+    Attributes:
+        tolerance: Relative gain of the objective at which a fit ends ("Speed"; a cold fit ends within .01 nat).
+        warm_iterations: Steps of a fit from the last one (pilots: the schedule made no difference).
+        first_iterations: Steps of the unsteady judge's first fit ("Speed": within .004 nat of three cold starts in 36
+            of 36 cases).
+        sparser: Rows from which on fits are made at every second, and at every fourth answer (pilots: the schedule
+            made no difference).
+        doubt_from: Duels before which no answer is doubted (by hand; not measured).
+        doubt_every: Duels between two looks at whether to doubt (by hand; not measured).
+        coarse_from: Rows from which on warm fits are coarse ("Speed": proposals below are not touched, bit for bit;
+            above, who is doubted was the same in 20 of 20 campaigns).
+    """
+
+    tolerance: float = 1e-4
+    warm_iterations: int = 4
+    first_iterations: int = 12
+    sparser: tuple[int, int] = (50, 100)
+    doubt_from: int = 12
+    doubt_every: int = 4
+    coarse_from: int = 100
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What is said about a campaign, and what is asked.
+
+    Attributes:
+        trusted: How far from the champion a recommendation may lie, in lengthscales (by hand; not measured).
+        recommended_validity: The least P(valid) of a recommendation (by hand; not measured).
+        importance_points: Settings that the importance of parameters is averaged over (by hand; not measured).
+        outlook_draws: Functions drawn to say what is left (by hand; not measured).
+        outlook_uniform: Settings over the whole space at which they are looked at (by hand; not measured).
+        outlook_share: One in so many of a proposal's candidates around the best trials, beside them (by hand; not
+            measured).
+        likely_valid: P(valid) of a setting that counts as one that makes a part (by hand; not measured).
+        worth: Below this chance that something better is left it is time to stop (by hand; not measured).
+        repeat_after: New duels after which an old one is asked again (by hand; under slips more asking helps, see
+            "A judge who flips 10 % of the answers").
+    """
+
+    trusted: float = 0.3
+    recommended_validity: float = 0.9
+    importance_points: int = 512
+    outlook_draws: int = 200
+    outlook_uniform: int = 200
+    outlook_share: int = 5
+    likely_valid: float = 0.5
+    worth: float = 0.05
+    repeat_after: int = 8
+
+
+SEARCH, ACQUIRING, REFITTING, TELLING = Search(), Acquiring(), Refitting(), Telling()
 
 
 @dataclass(frozen=True)
@@ -15,19 +129,36 @@ class Strategy:
 
     Attributes:
         preference: Priors of the preferences' hyper-parameters. A judge without noise wants a huge variance: then
-            the last, small steps can still be told from noise.
-        unsteady: The same for a judge whose answers are sometimes wrong.
-        doubt: By how many nats the evidence must favour the unsteady judge before the answers are doubted.
-        validity: Priors of the validity's hyper-parameters.
+            the last, small steps can still be told from noise ("The prior on the variance": a median of 1e4 costs a
+            factor of 5 to 20 in regret; longer lengthscales in many dimensions, wider priors: no better).
+        unsteady: The same for a judge whose answers are sometimes wrong ("A judge who flips": a variance of 3 or 30
+            does alike, 100 is worse).
+        doubt: By how many nats the evidence must favour the unsteady judge before the answers are doubted (by hand;
+            not measured).
+        validity: Priors of the validity's hyper-parameters (pilots; "What did not help": a variance of 100 for the
+            preferences beside it, a Matern kernel).
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
-            how wrong a fit may be.
-        design: Share of the budget that goes to the space-filling design in two dimensions.
-        islands: The same once a trial was non-valid: valid ground may lie in islands, and more of it must be seen.
-        scrap_rate: Share of the trials that may be non-valid, if no scrap budget is given.
-        least_risk: The smallest and largest probability of scrap that a proposal may run.
-        draws: Draws of the posterior that carry means and probabilities.
-        uniform: Candidates over the whole space.
-        near: Candidates around the champion and around each of the next best trials.
+            how wrong a fit may be ("Restless lengthscales": 0 costs Goldstein-Price's median a factor of 1000; in 4-D
+            to 6-D 0 and twice as much do alike).
+        design: Share of the budget that goes to the space-filling design in two dimensions ("Space-filling between
+            other steps"; half of the budget costs precision without scrap).
+        islands: The same once a trial was non-valid: valid ground may lie in islands, and more of it must be seen
+            ("More design where parts were scrap": .43 lies between .35 and .5; pilots: .3 may be better).
+        least_design: The fewest trials of the design (by hand; not measured).
+        assumed_budget: Trials expected where no budget is given (by hand; not measured).
+        scrap_rate: Share of the trials that may be non-valid, if no scrap budget is given (by hand; twice the scrap is
+            worth a factor of 4 in regret on a border, pilots).
+        least_risk: The smallest probability of scrap that a proposal may run (by hand; not measured).
+        most_risk: The largest ("A floor on P(valid) instead of a power of it": a floor of .5 throughout trebles
+            the scrap).
+        draws: Draws of the posterior that carry means and probabilities ("What did not help": 4000 do no better).
+        uniform: Candidates over the whole space (pilots; not measured).
+        near: Candidates around the champion and around each of the next best trials (pilots; not measured).
+        filled: Candidates of a design step (by hand; not measured).
+        search: How acquisitions are maximised.
+        acquiring: What they weigh.
+        refitting: How often and how far hyper-parameters are fitted.
+        telling: What is said and asked.
     """
 
     preference: Prior = field(
@@ -47,12 +178,19 @@ class Strategy:
     restless: float = 0.5
     design: float = 0.35
     islands: float = 0.5
+    least_design: int = 3
+    assumed_budget: int = 50
     scrap_rate: float = 0.125
     least_risk: float = 0.05
     most_risk: float = 0.5
     draws: int = 1000
     uniform: int = 2000
     near: tuple[int, int] = (500, 125)
+    filled: int = 400
+    search: Search = SEARCH
+    acquiring: Acquiring = ACQUIRING
+    refitting: Refitting = REFITTING
+    telling: Telling = TELLING
 
     def variation(self, parameters: int) -> float:
         """Return the log standard deviation of the lengthscales before a draw."""
@@ -60,9 +198,9 @@ class Strategy:
 
     def design_size(self, parameters: int, budget: int | None, *, scrapped: bool = False) -> tuple[int, int]:
         """Return how many trials fill the space at first, and in all; fewer in one and in many dimensions."""
-        total = ASSUMED_BUDGET if budget is None else budget
+        total = self.assumed_budget if budget is None else budget
         share = self.islands if scrapped else self.design
-        whole = max(3, round(share * min(parameters / 2.0, 2.0 / parameters) * total))
+        whole = max(self.least_design, round(share * min(parameters / 2.0, 2.0 / parameters) * total))
         return min(whole, 2 * parameters + 1), whole
 
     def allowed_risk(self, scrap: int, trials: int, budget: int | None, scrap_budget: int | None) -> float:
@@ -70,7 +208,7 @@ class Strategy:
 
         `scrap`, `trials` and `budget` count proposals only, not settings that people brought along.
         """
-        total = trials + ASSUMED_BUDGET if budget is None else budget
+        total = trials + self.assumed_budget if budget is None else budget
         allowed = self.scrap_rate * total if scrap_budget is None else scrap_budget
         rate = max(allowed - scrap, 0.0) / max(total - trials, 1)
         return float(np.clip(rate, self.least_risk, self.most_risk))

@@ -78,7 +78,7 @@ class Motion:
         follow = _follow_numpy if _bounce is None else _follow_compiled
         if zeros in (0, m):
             rows = follow(self, start, draws, zeros, rng, work, patience)[:, :m]
-            return np.clip(rows, self.lower, self.upper)
+            return np.clip(rows, self.lower, self.upper, out=rows if rows.flags.c_contiguous else None)
         order = np.argsort(~plain, kind="stable")
         whole = np.concatenate([order, np.arange(m, len(self.gamma))])
         moved = Motion(

@@ -40,6 +40,10 @@ class Sites:
     tau: FloatArray
     nu: FloatArray
 
+    def rescaled(self, ratio: float) -> "Sites":
+        """Return sites to start from where the prior's variance is less by `ratio`: half the cold iterations."""
+        return Sites(np.minimum(self.tau * ratio, 0.5), self.nu * np.sqrt(ratio))
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -62,7 +66,9 @@ class Evidence:
         """Return Q = b b' - R, so that the gradient along dC is sum(Q * dC) / 2."""
         if self.half is not None:
             known = np.vstack([self.b, self.half * self.sites.tau])
-            return np.asarray(known.T @ known - np.diag(self.sites.tau))
+            Q = known.T @ known
+            Q[np.diag_indices_from(Q)] -= self.sites.tau
+            return np.asarray(Q)
         root = np.sqrt(self.sites.tau)
         return np.outer(self.b, self.b) - root[:, None] * inverse_factored(self.factor) * root[None, :]
 
@@ -278,7 +284,8 @@ def _accelerated(
 ) -> _Result | None:
     """Iterate with safeguarded Anderson acceleration; None if it does not settle."""
     m = len(tau)
-    history: list[tuple[FloatArray, FloatArray]] = []
+    history: list[tuple[FloatArray, FloatArray]] = []  # by how much the sites moved, and their residuals changed
+    last: tuple[FloatArray, FloatArray] | None = None
     lowest, worse, trial = np.inf, 0, False
     fallback = (tau, nu)
     for iteration in range(1, ITERATIONS + 1):
@@ -289,7 +296,7 @@ def _accelerated(
             return step, tau, nu, iteration
         if trial and step.residual > 1.5 * lowest:
             # the accelerated point is no better: go on from the plain one, with a fresh memory
-            history.clear()
+            history, last = [], None
             worse += 1
             tau, nu = fallback
             trial = False
@@ -298,16 +305,17 @@ def _accelerated(
             continue
         lowest = min(lowest, step.residual) if not worse else step.residual
         x, image = np.concatenate([tau, nu]), np.concatenate([step.tau, step.nu])
-        history.append((x, image - x))
-        history = history[-MEMORY - 1 :]
-        fallback = (step.tau, step.nu)
+        left = image - x
+        if last is not None:
+            history.append((x - last[0], left - last[1]))
+            history = history[-MEMORY:]
+        last, fallback = (x, left), (step.tau, step.nu)
         tau, nu = step.tau, step.nu
         trial = False
-        if len(history) > 1:
+        if history:
             weights = np.concatenate([step.scale**2, step.scale])
-            change = np.stack([history[k + 1][1] - history[k][1] for k in range(len(history) - 1)], axis=1)
-            moved = np.stack([history[k + 1][0] - history[k][0] for k in range(len(history) - 1)], axis=1)
-            gamma, *_ = np.linalg.lstsq(weights[:, None] * change, weights * (image - x), rcond=1e-10)
+            moved, change = (np.stack(columns, axis=1) for columns in zip(*history, strict=True))
+            gamma, *_ = np.linalg.lstsq(weights[:, None] * change, weights * left, rcond=1e-10)
             mixed = image - (moved + change) @ gamma
             tau, nu = np.clip(mixed[:m], 0.0, 1.0), mixed[m:]
             trial = True

@@ -48,7 +48,10 @@ class Kernel:
         """Return K(X, Y) and H(X, Y)."""
         square = squared_distances(X / self.lengthscales, Y / self.lengthscales)
         if self.name == "rbf":
-            slope = self.variance * np.exp(-0.5 * square)
+            # in place: a proposal's many candidates make arrays of megabytes, and fresh memory costs more than the sums
+            square *= -0.5
+            slope = np.exp(square, out=square)
+            slope *= self.variance
             return (slope + self.mean_variance if self.mean_variance else slope), slope
         a = np.sqrt(5.0 * square)
         decay = self.variance * np.exp(-a)
@@ -70,9 +73,11 @@ def squared_distances(X: FloatArray, Y: FloatArray) -> FloatArray:
     """Return squared Euclidean distances, exactly zero for equal rows."""
     if X.shape[1] <= 3:
         total = np.zeros((len(X), len(Y)))
+        difference = np.empty_like(total)
         for c in range(X.shape[1]):
-            difference = X[:, c, None] - Y[None, :, c]
-            total += difference * difference
+            np.subtract(X[:, c, None], Y[None, :, c], out=difference)
+            difference *= difference
+            total += difference
         return total
     from scipy.spatial.distance import cdist
 

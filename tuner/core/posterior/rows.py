@@ -40,11 +40,10 @@ def row_covariance(data: Observations, K: FloatArray, noise: FloatArray) -> Floa
 def row_matrix(data: Observations, noise: FloatArray) -> csr_array:
     """Return W as a sparse matrix."""
     weight = 1.0 / noise[data.judge]
-    rows = np.concatenate([np.arange(data.m), np.arange(data.m)])
-    columns = np.concatenate([data.plus, data.minus])
-    values = np.concatenate([weight, -weight])
+    columns = np.stack([data.plus, data.minus], axis=1)
     real = columns < data.n
-    return csr_array((values[real], (rows[real], columns[real])), shape=(data.m, data.n))
+    ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
+    return csr_array((np.stack([weight, -weight], axis=1)[real], columns[real], ends), shape=(data.m, data.n))
 
 
 def point_weights(data: Observations, noise: FloatArray, Q: FloatArray) -> FloatArray:

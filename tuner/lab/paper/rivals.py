@@ -8,16 +8,26 @@ Glossary:
     B    I + sqrt(h) C sqrt(h)                   a    (m,) the mode is C a
 """
 
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
 
-from tuner.core.linalg import FloatArray, solve_factored
+from tuner.core.linalg import solve_factored
 from tuner.core.optimizer.acquisition import Acquisition
 from tuner.core.optimizer.dueling import InformationGain
+from tuner.core.optimizer.learner import Aim
+from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.optimizer.proposer import AcquisitionName, Choice, Fits, Knowledge, choose, information_weight
-from tuner.core.optimizer.records import Proposal
+from tuner.core.optimizer.proposer import (
+    AcquisitionName,
+    Choice,
+    Fits,
+    Knowledge,
+    ValidityName,
+    choose,
+    information_weight,
+)
 from tuner.core.optimizer.search import maximise
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.ep import NotConvergedError
@@ -68,71 +78,30 @@ def posterior(
     return SkewGP.from_hyper(data, hyper, seed=seed, draws=draws, sites=None if fit is None else fit.sites)
 
 
-class PaperOptimizer(Optimizer):
-    """The optimiser with the paper's models: one latent function, no doubt about the judge, no design of its own.
+@dataclass(frozen=True)
+class PaperLearner:
+    """The paper's models: one latent function, no doubt about the judge.
 
-    Args:
-        space: The parameters.
+    Attributes:
         model: "gpl" or "skewgp".
-        acquisition: "ucb", "thompson" or "eiig-k".
-        seed: As in Optimizer.
-        hyper: Hyper-parameters to keep; fitted by each model's own evidence if not given.
-        mixed: Whether outcomes enter the model's likelihood; otherwise only duels do.
+        hyper: Hyper-parameters to keep; fitted by the model's own evidence if not given.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        model: ModelName,
-        acquisition: AcquisitionName,
-        *,
-        seed: int = 0,
-        hyper: Hyper | None = None,
-        mixed: bool = False,
-    ) -> None:
-        super().__init__(
-            space, seed=seed, acquisition=acquisition, validity="shared" if mixed else "none", strategy=STRATEGY
-        )
-        self.model: ModelName = model
-        self.fixed = hyper
+    model: ModelName
+    hyper: Hyper | None = None
 
-    def _ask(self) -> Proposal:
-        rng = self._rng(0)
-        known = self._learn()
-        if known.champion is None:
-            chosen = choose(known, self.strategy, "design", 1.0, rng)
-        else:
-            # drawn before anything that depends on the model: the same candidates for all methods of a seed
-            candidates = self.space.sample(CANDIDATES, rng)
-            wanted = self._wanted(known, known.champion, int(rng.integers(2**31)))
-            chosen = Choice(maximise(wanted, self.space, candidates, known.tried)[0], self.acquisition)
-        proposal = self._explained(known, chosen)
-        self.ledger.add_proposal(proposal)
-        self._asks += 1
-        self._fits = known.fits
-        return proposal
+    def __call__(self, ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int) -> Knowledge:
+        """Return everything told, fitted; outcomes enter the likelihood if the validity is shared."""
+        mixed = validity == "shared"
+        _, data = ledger.preferences_and_labels() if mixed else ledger.preferences()
+        fitted = self._fitted(data, fits.preference, len(ledger.trials))
+        found = posterior(self.model, data, fitted.hyper, seed=seed, draws=strategy.draws, fit=fitted)
+        # the choosers ask of a model no more than both have
+        return Knowledge(ledger, data, cast(SkewGP, found), None, mixed, Fits(preference=fitted))
 
-    def _wanted(self, known: Knowledge, champion: FloatArray, seed: int) -> Acquisition:
-        if self.acquisition == "ucb":
-            return SampledBound(known.model, champion)
-        if self.acquisition == "thompson":
-            return known.model.function_draw(seed=seed)
-        return InformationGain(known.model, champion, information_weight(self.acquisition))
-
-    def _learn(self) -> Knowledge:
-        mixed = self.validity == "shared"
-        _, data = self.ledger.preferences_and_labels() if mixed else self.ledger.preferences()
-        fitted = self._fitted(data)
-        seed = self.seed * 1_000_003 + self._asks
-        found = posterior(self.model, data, fitted.hyper, seed=seed, fit=fitted)
-        # the proposer asks of a model no more than both have
-        return Knowledge(self.ledger, data, cast(SkewGP, found), None, mixed, Fits(preference=fitted))
-
-    def _fitted(self, data: Observations) -> Fit:
-        if self.fixed is not None:
-            return Fit(self.fixed, 0.0, None, 0)
-        last = self._fits.preference
-        trials = len(self.ledger.trials)
+    def _fitted(self, data: Observations, last: Fit | None, trials: int) -> Fit:
+        if self.hyper is not None:
+            return Fit(self.hyper, 0.0, None, 0)
         if last is not None and trials > ALWAYS_UNTIL and trials % THEN_EVERY:
             return last
         evidence: Literal["laplace", "ep"] = "laplace" if self.model == "gpl" else "ep"
@@ -142,3 +111,42 @@ class PaperOptimizer(Optimizer):
             if last is None:
                 raise
             return last
+
+
+def choose_as_paper(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.random.Generator) -> Choice:
+    """Choose by one of the paper's acquisitions, "ucb", "thompson" or "eiig-k", without a design."""
+    champion = known.champion
+    if champion is None:
+        return choose(known, strategy, "design", 1.0, rng)
+    # drawn before anything that depends on the model: the same candidates for all methods of a seed
+    candidates = known.ledger.space.sample(strategy.uniform, rng)
+    seed = int(rng.integers(2**31))
+    wanted: Acquisition
+    if aim.acquisition == "ucb":
+        wanted = SampledBound(known.model, champion)
+    elif aim.acquisition == "thompson":
+        wanted = known.model.function_draw(seed=seed)
+    else:
+        wanted = InformationGain(known.model, champion, information_weight(aim.acquisition))
+    return Choice(maximise(wanted, known.ledger.space, candidates, known.tried)[0], aim.acquisition)
+
+
+def paper_optimizer(
+    space: Space,
+    model: ModelName,
+    acquisition: AcquisitionName,
+    *,
+    seed: int = 0,
+    hyper: Hyper | None = None,
+    mixed: bool = False,
+) -> Optimizer:
+    """Return the optimiser with one of the paper's models and acquisitions; `mixed` if outcomes inform the model."""
+    return Optimizer(
+        space,
+        seed=seed,
+        acquisition=acquisition,
+        validity="shared" if mixed else "none",
+        strategy=STRATEGY,
+        learner=PaperLearner(model, hyper),
+        chooser=choose_as_paper,
+    )

@@ -14,7 +14,7 @@ from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Space
 from tuner.lab.bench.protocol import box_space, judge_rng, start_points, to_box
 from tuner.lab.judges.scripted import ExactJudge
-from tuner.lab.paper.rivals import PaperOptimizer
+from tuner.lab.paper.rivals import paper_optimizer
 from tuner.lab.paper.tasks import METHODS, START, Task, problem_of
 from tuner.problems import Problem, get_problem
 
@@ -105,7 +105,7 @@ def _optimizer(task: Task, problem: Problem, space: Space) -> Optimizer:
     hyper = None
     if task.figure == 5:
         hyper = Hyper(Kernel(LENGTHSCALE / np.ptp(problem.bounds, axis=1), VARIANCE), np.ones(1), 0.5)
-    return PaperOptimizer(space, method.model, method.acquisition, seed=task.seed, hyper=hyper, mixed=method.mixed)
+    return paper_optimizer(space, method.model, method.acquisition, seed=task.seed, hyper=hyper, mixed=method.mixed)
 
 
 @dataclass

@@ -1,0 +1,84 @@
+"""The seam of the optimiser: who learns from what was told, and who chooses the next setting from what was learned.
+
+`Optimizer(space, learner=..., chooser=...)` takes any two callables of these forms; by default they are `learn` of the
+proposer and `choose_next`. A rival model is another learner, a rival acquisition another chooser; the ledger, the
+randomness, the sentences and the state stay the optimiser's. `optimizer.learned()` gives what the learner knows now,
+for explanations. tuner/lab/paper/rivals.py is an example of both.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tuner.core.optimizer.ledger import Ledger
+from tuner.core.optimizer.proposer import (
+    AcquisitionName,
+    Choice,
+    Fits,
+    Knowledge,
+    ValidityName,
+    choose,
+    learn,
+    next_kind,
+)
+from tuner.core.optimizer.strategy import Strategy
+
+
+class Learner(Protocol):
+    """Fits a model to what was told."""
+
+    def __call__(
+        self, ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int, /
+    ) -> Knowledge:
+        """Return everything told, fitted.
+
+        Args:
+            ledger: Trials and judgments.
+            strategy: The numbers.
+            fits: What it returned in `Knowledge.fits` at the last proposal: a warm start.
+            validity: Which model of validity was asked for.
+            seed: Makes the posterior's draws repeatable; another one at each proposal.
+        """
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What the next proposal is for.
+
+    Attributes:
+        acquisition: Which acquisition was asked for.
+        budget: How many trials there will be, if anybody knows.
+        risk: The probability of scrap that may be run.
+    """
+
+    acquisition: AcquisitionName
+    budget: int | None
+    risk: float
+
+
+class Chooser(Protocol):
+    """Chooses the next row to try."""
+
+    def __call__(self, known: Knowledge, strategy: Strategy, aim: Aim, rng: np.random.Generator, /) -> Choice:
+        """Return the row, its kind, and the trial it is to be judged against if that is not the champion."""
+
+
+def choose_next(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.random.Generator) -> Choice:
+    """Choose by the strategy: of the kind whose turn it is."""
+    kind = next_kind(known.ledger, strategy, aim.acquisition, aim.budget)
+    return choose(known, strategy, kind, aim.risk, rng)
+
+
+class Once:
+    """A learner that learns once: several answers about one state need one fit."""
+
+    def __init__(self, learner: Learner = learn) -> None:
+        self._learner = learner
+        self._known: Knowledge | None = None
+
+    def __call__(self, ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int) -> Knowledge:
+        """Return what the first call learned."""
+        if self._known is None:
+            self._known = self._learner(ledger, strategy, fits, validity, seed)
+        return self._known
