@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from tuner.basics.vocabulary import Mode
+from tuner.basics.vocabulary import Mode, Role
 from tuner.console.keys import CHAMPION, HISTORY, MAIN, Key
 from tuner.console.language import Words
 from tuner.wire.operations import OPS
 
 PAGE = Path(__file__).parents[1] / "docs" / "console.md"
 BEGIN, END = "<!-- keys: made by python -m scripts.key_table -->\n", "<!-- end of keys -->\n"
-ROLES = ("viewer", "operator", "engineer", "controller")
+ROLES = tuple(Role)
 WORDS = Words("en")
 
 

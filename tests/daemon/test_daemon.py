@@ -169,7 +169,7 @@ def test_a_campaign_can_be_created_over_the_wire_and_must_have_a_machine_of_its_
 def test_the_way_to_a_setting_can_be_seen_before_it_is_approved(client):
     plan = client.plan("oven", {"x1": 1.0, "x2": 1.0})
     assert plan.steps[-1] == {"x1": 1.0, "x2": 1.0}
-    with pytest.raises(RefusedReply, match="between 0 and 5"):
+    with pytest.raises(RefusedReply, match=r"between low \(0.0\) and high \(5.0\), not 9.0"):
         client.plan("oven", {"x1": 9.0, "x2": 1.0})
 
 

@@ -1,4 +1,4 @@
-"""What people, machines and clocks ask of a campaign: frozen models; those of people are in a light module."""
+"""What people, machines and clocks ask of a campaign: frozen models; those of people come from people.py, for light clients."""
 
 from pydantic import Field
 

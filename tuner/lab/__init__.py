@@ -1,1 +1,1 @@
-"""All that needs no machine: problems, judges, scripted runs, measurements, the paper's experiments, the demo."""
+"""All that needs no machine: judges, scripted runs, measurements, the paper's experiments, the demo."""

@@ -1,1 +1,1 @@
-"""Measurements anyone can run again: speed, tables, the paper's experiments."""
+"""Measurements anyone can run again: speed, tables, rivals, the daemon from outside."""

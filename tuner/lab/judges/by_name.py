@@ -1,4 +1,4 @@
-"""Scripted judges by name: the bench's, a Python function of the user's, or a program that reads JSON."""
+"""Scripted judges by name: scripted ones, a Python function of the user's, or a program that reads JSON."""
 
 import copy
 import importlib.util
