@@ -24,9 +24,6 @@ class Problem:
     """A function to minimise on a box.
 
     Attributes:
-        name: Its name.
-        low: The box's lower corner.
-        high: The box's upper corner.
         function: The true cost; coordinates that are whole numbers are rounded first.
         minimum: The least valid cost, before any drift.
         minimisers: Where it is reached, before any drift.
@@ -101,11 +98,7 @@ def _swing(distance: Array, problem: Problem) -> Array:
 
 
 def get_problem(name: str) -> Problem:
-    """The problem of this name.
-
-    Raises:
-        UnknownProblemError: with the nearest name and all names.
-    """
+    """The problem of this name."""
     every = {**PROBLEMS, **VARIANTS}
     if name not in every:
         raise UnknownProblemError(

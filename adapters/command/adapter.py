@@ -167,11 +167,7 @@ class CommandAdapter(Adapter[CommandSettings]):
             raise LinkError("the adapter is not open")
 
     def _program(self) -> str:
-        """The program's path.
-
-        Raises:
-            AdapterError: there is no such program, or no such directory.
-        """
+        """The program's path."""
         name, directory = self.settings.argv[0], self.settings.directory
         if directory is not None and not directory.is_dir():
             raise AdapterError(f"the directory {directory} of the program does not exist")

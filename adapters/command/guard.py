@@ -29,11 +29,7 @@ class Guard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Make sure that the guard is there.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        """Make sure that the guard is there."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(  # noqa: S603 - this file, by the interpreter that runs it

@@ -15,11 +15,7 @@ _OTHERS = 0o077  # permissions that a secret key's file must not have
 
 
 def secret_key(path: Path) -> tuple[bytes, bytes]:
-    """Public and secret key of our own.
-
-    Raises:
-        AdapterError: the file is missing, readable by others, or has no secret key.
-    """
+    """Public and secret key of our own."""
     public, secret = _load(path)
     if secret is None:
         raise AdapterError(f"the key file {path} has no secret key")
@@ -29,11 +25,7 @@ def secret_key(path: Path) -> tuple[bytes, bytes]:
 
 
 def public_key(path: Path) -> bytes:
-    """Public key of a controller; a secret key has no business here, but does no harm.
-
-    Raises:
-        AdapterError: the file is missing or broken.
-    """
+    """Public key of a controller; a secret key has no business here, but does no harm."""
     return _load(path)[0]
 
 

@@ -37,14 +37,7 @@ H = TypeVar("H", bound=HandshakeSettings)
 
 
 class HandshakeAdapter(Adapter[H], Generic[H]):
-    """The part of an adapter that is the same whether values are in registers or in nodes.
-
-    Args:
-        settings: See `Adapter`.
-        parameters: See `Adapter`.
-        sleep: Passed in so that tests need not wait.
-        clock: Monotonic seconds.
-    """
+    """The part of an adapter that is the same whether values are in registers or in nodes."""
 
     def __init__(
         self,
@@ -238,11 +231,7 @@ def _to_raw(entry: Parameter, value: Value) -> Raw:
 
 
 def _check_kept(info: ParameterInfo, wanted: float, kept: float) -> None:
-    """Refuse what the machine's type would round away from the setting, or out of the limits.
-
-    Raises:
-        RefusedError: before anything was sent.
-    """
+    """Refuse what the machine's type would round away from the setting, or out of the limits."""
     whole = _WHOLE if info.kind == "integer" else 0.0
     noise = _FLOAT32 * max(abs(info.low or 0.0), abs(info.high or 0.0))  # a limit need not be a number of 32 bits
     if not info.domain.inside(kept, whole + noise):

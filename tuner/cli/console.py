@@ -77,11 +77,7 @@ def signed_in(operator: str | None) -> str | None:
 
 
 def need_terminal(environ: Mapping[str, str]) -> None:
-    """Refuse to paint where nobody would see it or no key would ever come.
-
-    Raises:
-        click.UsageError: Keys do not come from a terminal, or the screen (written to stderr) does not go to one.
-    """
+    """Refuse to paint where nobody would see it or no key would ever come."""
     if environ.get("TEXTUAL_DRIVER"):  # a browser's console has no terminal of its own
         return
     instead = "`tuner ask` is the console in plain lines"

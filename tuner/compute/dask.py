@@ -25,14 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class DaskBackend(Jobs):
-    """A Dask cluster; implements `tuner.compute.backend.Backend`.
-
-    Args:
-        address: Where its scheduler listens, such as "tcp://scheduler:8786".
-        cache_count: How many results are remembered at most.
-        cache_bytes: How large they may be together.
-        connect_deadline_s: How long to wait for the scheduler.
-    """
+    """A Dask cluster, whose scheduler listens at `address`; implements `tuner.compute.backend.Backend`."""
 
     def __init__(
         self,
@@ -53,11 +46,7 @@ class DaskBackend(Jobs):
         self._sent = 0
 
     async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            ComputeError: Dask is not installed, or nobody answers at the address.
-        """
+        """Connect."""
         try:
             self._distributed = import_module("distributed")
         except ImportError as error:

@@ -70,11 +70,7 @@ class Worker(asyncio.Protocol):
         return await self._message
 
     async def greeted(self) -> None:
-        """Wait until the worker says its number.
-
-        Raises:
-            WorkerLostError: It ended before.
-        """
+        """Wait until the worker says its number."""
         self.pid = int(await self._receive())
         try:
             # unlike a number, this can never come to mean another process
@@ -83,11 +79,7 @@ class Worker(asyncio.Protocol):
             raise WorkerLostError("the worker is gone") from None
 
     async def ask(self, request: bytes) -> bytes:
-        """Send a request and return the answer.
-
-        Raises:
-            WorkerLostError: The worker ended before it answered.
-        """
+        """Send a request and return the answer."""
         if self._transport is None or self.lost.done():
             raise WorkerLostError("the worker is gone")
         self._transport.writelines([HEADER.pack(len(request)), request])

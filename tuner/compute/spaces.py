@@ -31,11 +31,7 @@ def kind_of(parameter: Parameter) -> str:
 
 
 def space_from_json(data: Mapping[str, Any]) -> Space:
-    """Rebuild a space.
-
-    Raises:
-        SpaceError: Something is missing or cannot be.
-    """
+    """Rebuild a space."""
     try:
         return Space([_parameter(item) for item in data["parameters"]], list(data.get("constraints", ())))
     except KeyError as error:

@@ -112,11 +112,7 @@ class Authenticator:
 
 
 def authorised(request: Request, sender: Sender) -> tuple[AnyOperation, Actor]:
-    """The operation and its actor.
-
-    Raises:
-        Refusal: There is no such operation, or the role does not allow it.
-    """
+    """The operation and its actor."""
     op = OPS.get(request.op)
     if op is None:
         raise Refusal("unknown_op", f"there is no operation {request.op!r}; `hello` tells which there are")

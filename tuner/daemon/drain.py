@@ -21,10 +21,6 @@ class Drain:
     """The way out.
 
     Args:
-        engine: Owns the campaigns.
-        runners: What is done for each.
-        notifier: Asks the service manager for more time.
-        changed: Set with every change of a state.
         hurry: Set when somebody does not want to wait any longer.
     """
 

@@ -24,11 +24,7 @@ _Question = tuple[str, str, int]  # operation, campaign, number of its last even
 
 
 class ModelQuestions:
-    """Answers that are known, and those that are being computed.
-
-    Args:
-        compute: Knows the model.
-    """
+    """Answers that are known, and those that are being computed."""
 
     def __init__(self, compute: Backend) -> None:
         self._compute = compute

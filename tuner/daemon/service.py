@@ -58,13 +58,10 @@ class Setup:
     """What a daemon is started with.
 
     Attributes:
-        config: The configuration.
         campaigns: Name and terms of each campaign of all files.
         read_again: Reads the files once more.
         reopen_logs: Opens the log files by their names again.
         as_read: The configuration before the command line had its say.
-        environ: The environment.
-        home: The user's home directory.
     """
 
     config: Config

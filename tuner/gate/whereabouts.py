@@ -19,7 +19,6 @@ class Whereabouts:
     """What is known about one machine; outlives the calls of the gate and the adapter's processes.
 
     Args:
-        clock: A monotonic one.
         verified: The setting that the journal says it was verified to have, if it does.
     """
 

@@ -24,7 +24,6 @@ class LocalDaemon:
     """Runs `tuner run` on a configuration until it is closed.
 
     Args:
-        config: The configuration file.
         state: Its state directory; it must be short enough for the path of a socket.
         start_s: How long it may take until it answers.
     """
@@ -97,11 +96,7 @@ class LocalDaemon:
         return self._process is not None and self._process.poll() is None
 
     def check_room(self) -> None:
-        """See whether it can write: on a full disk it waits until somebody makes room.
-
-        Raises:
-            TunerError: It cannot.
-        """
+        """See whether it can write: on a full disk it waits until somebody makes room."""
         room = os.statvfs(self.state)
         if room.f_frsize * (room.f_bavail if os.geteuid() else room.f_bfree) < LEAST_ROOM_BYTES:
             raise TunerError(f"{self.state}: the disk is full, so that the daemon cannot go on")

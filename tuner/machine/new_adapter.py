@@ -203,11 +203,7 @@ it, and keep the tests passing.
 
 
 def check_name(name: str, taken: Collection[str]) -> None:
-    """See whether an adapter can be called this.
-
-    Raises:
-        ValueError: as a sentence for the user.
-    """
+    """See whether an adapter can be called this."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{shown(name)} is not a name for an adapter; allowed: up to 40 small letters, digits and single "

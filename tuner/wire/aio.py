@@ -96,11 +96,7 @@ class _Line:
 
 
 async def _first(futures: Sequence[asyncio.Future[Any]], wait_s: float, attention: Attention) -> None:
-    """Wait until one of them is done.
-
-    Raises:
-        TimeoutError: None was in time.
-    """
+    """Wait until one of them is done."""
     until_s = attention() + wait_s
     while not any(future.done() for future in futures):
         left_s = until_s - attention()

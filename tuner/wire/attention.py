@@ -11,9 +11,6 @@ class Attention:
 
     On a busy machine a program may find its time over before it could read the answer that lies in its socket. So a
     wait is cut into short ones, and what one of them took too long does not count.
-
-    Args:
-        clock: Monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -37,7 +37,6 @@ class KeyRing:
     """The keys in a state directory, as they were when they were last read.
 
     Attributes:
-        directory: Where the files are.
         server: The daemon's own pair of keys.
         problems: A sentence for each file that is not used because something is wrong with it.
     """
@@ -56,11 +55,7 @@ class KeyRing:
 
     @classmethod
     def open(cls, state_directory: Path, *, create: bool = True, now: Callable[[], datetime] = utc_now) -> Self:
-        """Read all keys; with `create`, make the daemon's own pair where there is none.
-
-        Raises:
-            KeyFileError: the daemon's own keys cannot be used.
-        """
+        """Read all keys; with `create`, make the daemon's own pair where there is none."""
         directory = state_directory / DIRECTORY
         secret = directory / "server.secret"
         if create:

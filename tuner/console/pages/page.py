@@ -21,7 +21,6 @@ class Page:
     """A page about one campaign.
 
     Args:
-        campaign: Which.
         brief: For plain lines: only the newest of what may be long.
     """
 

@@ -56,11 +56,7 @@ class Mode:
 
 
 def find_mode(C: FloatArray, lower: FloatArray, upper: FloatArray, start: FloatArray | None = None) -> Mode:
-    """Find the mode by Newton's method with step halving.
-
-    Raises:
-        NotConvergedError: The mode was not reached.
-    """
+    """Find the mode by Newton's method with step halving."""
     m = len(C)
     one = np.ones(m)
     a = np.zeros(m) if start is None or len(start) != m else start

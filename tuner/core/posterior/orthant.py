@@ -246,11 +246,6 @@ def _check_box(gamma: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
 def log_box_conditioning(gamma: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
     """Approximate log P(lower <= u <= upper), u ~ N(0, gamma), by bivariate conditioning in O(m^3).
 
-    Args:
-        gamma: (m, m) covariance, symmetric positive definite.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-
     Returns:
         The log probability; 0 for m = 0. The better the weaker the correlations: with the covariance W K W' + I of
         duels the error grows from 0.2 nat at kernel variance 0.1 to 1 at 1, and contradictory duels at a variance of
@@ -260,13 +255,7 @@ def log_box_conditioning(gamma: FloatArray, lower: FloatArray, upper: FloatArray
 
 
 def random_blocks(m: int, size: int, rng: np.random.Generator) -> list[IntArray]:
-    """Partition range(m) at random into blocks of `size` indices, the last one possibly smaller.
-
-    Args:
-        m: Number of variables; 0 gives no blocks.
-        size: Largest block, at least 1 (the paper uses 30).
-        rng: Source of the permutation.
-    """
+    """Partition range(m) at random into blocks of `size` indices (the paper uses 30), the last one possibly smaller."""
     if size < 1:
         raise ValueError(f"a block needs at least one variable, got size {size}")
     shuffled = rng.permutation(m)
@@ -278,15 +267,6 @@ def block_bound(gamma: FloatArray, lower: FloatArray, upper: FloatArray, blocks:
 
     It is a plain number, not a logarithm, because it may be negative: with b blocks of small probability it is close
     to -(b - 1) and says nothing. It is as exact a bound as the conditioning that computes each block.
-
-    Args:
-        gamma: (m, m) covariance.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-        blocks: Disjoint index arrays covering range(m).
-
-    Returns:
-        The bound, at most 1.
 
     Raises:
         ValueError: The blocks are not a partition of range(m).

@@ -76,15 +76,6 @@ def find_tilt(gamma: FloatArray, lower: FloatArray, upper: FloatArray, *, starts
     """Solve for the saddle point of psi in several greedy orders and keep the one with the least bound.
 
     The bound's excess over the log probability is what accept-reject pays; it differs by nats between first variables.
-
-    Args:
-        gamma: (m, m) covariance, m >= 1.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-        starts: First variables to try, at least 1.
-
-    Returns:
-        The tilted proposal.
     """
     ranked = rank_starts(gamma, lower, upper)
     tilts = [_tilt_from(gamma, lower, upper, int(first)) for first in ranked[: max(starts, 1)]]

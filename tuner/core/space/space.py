@@ -114,11 +114,7 @@ class Space:
         return plain
 
     def encode(self, setting: Mapping[str, Any]) -> FloatArray:
-        """Return the row of a setting, (D,).
-
-        Raises:
-            SpaceError: See `checked`.
-        """
+        """Return the row of a setting, (D,)."""
         plain = self.checked(setting)
         return np.concatenate([p.encode(plain[p.name]) for p in self.parameters])
 

@@ -42,7 +42,6 @@ class Domain:
     """The values of one parameter.
 
     Attributes:
-        name: Of the parameter.
         kind: continuous and stepped values are float, integer ones int, choices str.
         low: Lowest value of a number.
         high: Highest value of a number.
@@ -67,11 +66,7 @@ class Domain:
         return "a whole number" if self.kind == "integer" and number != round(number) else ""
 
     def plain(self, value: object) -> Value:
-        """A value in the type of its kind, wherever it lies.
-
-        Raises:
-            SpaceError: It is of another kind.
-        """
+        """A value in the type of its kind, wherever it lies."""
         if what := self.not_a(value):
             raise SpaceError(f"{self.name}: must be {what}, not {shown(value)}")
         if isinstance(value, str):
@@ -107,11 +102,7 @@ class Domain:
         return f"must be on the grid of steps: {below:.12g} or {above:.12g}, not {shown(value)}"
 
     def legal(self, value: object) -> Value:
-        """A legal value in the type of its kind, and exactly as it is on the grid.
-
-        Raises:
-            SpaceError: It is not legal.
-        """
+        """A legal value in the type of its kind, and exactly as it is on the grid."""
         if why := self.problem(value):
             raise SpaceError(f"{self.name}: {why}")
         found = self.plain(value)
