@@ -217,7 +217,6 @@ class Adapter(ABC, Generic[S]):
 
 
 def _paths(value: object, key: str) -> Iterator[str]:
-    """Keys of all paths in settings, however deep."""
     if isinstance(value, Path):
         yield key
     entries: Iterator[tuple[object, object]] = iter(())

@@ -29,7 +29,6 @@ class SerialAdapter(Adapter[SerialSettings]):
     Settings: ClassVar[type[AdapterSettings]] = SerialSettings
 
     def __init__(self, settings: SerialSettings, parameters: Sequence[ParameterInfo]) -> None:
-        """See `Adapter`."""
         super().__init__(settings, parameters)
         self._port = LinePort(settings)
         self._wanted = False  # whether the daemon has opened us; the port itself may be lost in between

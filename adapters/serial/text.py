@@ -17,7 +17,6 @@ _NOT_MEASUREMENTS = ("tag", "photo", "reason")
 
 
 def _pattern(text: str) -> str:
-    """A regular expression, checked."""
     try:
         re.compile(text)
     except re.error as error:

@@ -42,7 +42,6 @@ _after = click.option("--after", type=click.IntRange(0), metavar="EVENT", help="
 
 
 def _place(state: Path | None, file: Path | None = None) -> Path:
-    """Return the journal that the options mean."""
     if file is None:
         return state_directory(state) / FILE_NAME
     if click.get_current_context().get_parameter_source("state") is ParameterSource.COMMANDLINE:

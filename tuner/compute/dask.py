@@ -46,7 +46,6 @@ class DaskBackend(Jobs):
         self._sent = 0
 
     async def __aenter__(self) -> Self:
-        """Connect."""
         try:
             self._distributed = import_module("distributed")
         except ImportError as error:

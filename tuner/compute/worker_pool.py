@@ -80,7 +80,6 @@ class Pool(Jobs):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """End the workers, whatever they do."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -222,7 +221,6 @@ class Pool(Jobs):
                 self._answered(work, reply)
 
     def _lost(self, slot: _Slot, error: OSError) -> None:
-        """See what to do about a worker that is gone."""
         slot.failures += 1
         self.counts.died += 1
         log.warning("a compute worker was lost: %s", error)

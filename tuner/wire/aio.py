@@ -52,7 +52,6 @@ class _Line:
                 del self._waiting[errand.request_id]
 
     def close(self, error: Exception | None = None) -> None:
-        """Drop everything in it; all who wait get the error."""
         if self._dealer.closed:
             return
         for future in self._waiting.values():
@@ -96,7 +95,6 @@ class _Line:
 
 
 async def _first(futures: Sequence[asyncio.Future[Any]], wait_s: float, attention: Attention) -> None:
-    """Wait until one of them is done."""
     until_s = attention() + wait_s
     while not any(future.done() for future in futures):
         left_s = until_s - attention()

@@ -154,7 +154,6 @@ class _Dense:
         self.C, self.prior, self.unit = C, np.diag(C), np.eye(len(C))
 
     def posterior(self, tau: FloatArray, nu: FloatArray) -> _Posterior:
-        """Return the posterior at the sites."""
         C, root = self.C, np.sqrt(tau)
         factor = cholesky(root[:, None] * C * root[None, :] + self.unit)
         # 1 - tau Sigma_ii is the diagonal of B^-1; where tau is tiny that form loses Sigma_ii, so it is solved for
@@ -178,7 +177,6 @@ class _LowRank:
         self.P, self.unit = P, np.eye(P.shape[1], order="F")
 
     def posterior(self, tau: FloatArray, nu: FloatArray) -> _Posterior:
-        """Return the posterior at the sites."""
         P = self.P
         scaled = np.sqrt(tau)[:, None] * P
         factor = cholesky(blas.dsyrk(1.0, scaled.T, beta=1.0, c=self.unit, lower=1))

@@ -22,7 +22,6 @@ CHOSEN = math.sqrt(0.5)
 
 
 def _require(domain: Domain, *, log: bool = False) -> None:
-    """Say what is wrong with a definition."""
     if not isinstance(domain.name, str) or not domain.name:
         raise SpaceError(f"a parameter is named by a text, not {domain.name!r}")
     for path, text in domain.faults(log=log):

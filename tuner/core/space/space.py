@@ -229,7 +229,6 @@ class Space:
 
     @cached_property
     def _chosen(self) -> BoolArray:
-        """(D,) the coordinates of choices."""
         return np.array([isinstance(self.parameters[group], Choice) for group in self.groups])
 
     def neighbours(self, u: FloatArray) -> FloatArray:

@@ -156,7 +156,6 @@ class Session:
             self.report = str(self.place / REPORT)
 
     def _stop(self, client: Client, update: Callable[[], None], alive: Callable[[], bool]) -> None:
-        """Stop tuning, and see the machine home."""
         self.trial_s, self._judge = 0.0, None
         with contextlib.suppress(ReplyError):  # it was over already
             client.stop(self.campaign.name, "interrupted by Ctrl-C")
