@@ -57,6 +57,7 @@ class Words:
         self._texts = load(language)
 
     def __call__(self, key: str, /, **fields: object) -> str:
+        """A text with its placeholders filled in."""
         text = self._texts[key]
         return text.format(**fields) if fields else text
 

@@ -25,6 +25,7 @@ class Waves:
     level: float
 
     def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the values at the rows of X, (p,)."""
         return np.asarray(np.cos(X @ self.omega.T + self.phase) @ self.amplitude + self.level)
 
     def slope(self, x: FloatArray) -> FloatArray:
@@ -52,6 +53,7 @@ class DrawnFunction:
     weight: FloatArray
 
     def __call__(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the values at the rows of X, (p,)."""
         x = np.asarray(X, dtype=np.float64)
         return self.prior(x) + self.kernel.matrix(x, self.points) @ self.weight
 
