@@ -65,11 +65,6 @@ class Stats:
     speculative_s: float = 0.0
     speculative_used_s: float = 0.0
 
-    @property
-    def speculative_waste_s(self) -> float:
-        """Worker time spent ahead for nothing, so far."""
-        return self.speculative_s - self.speculative_used_s
-
 
 class Job(Protocol):
     """One holder's hold on a job; several holders may share the work."""

@@ -99,8 +99,8 @@ class Worker(asyncio.Protocol):
 class ForkServer:
     """Forks workers from a process in which everything is imported and warm; starts that process when needed."""
 
-    def __init__(self, start_deadline_s: float) -> None:
-        self._start_deadline_s = start_deadline_s
+    def __init__(self) -> None:
+        self._start_deadline_s = START_DEADLINE_S
         self._process: asyncio.subprocess.Process | None = None
         self._control: socket.socket | None = None
         self._starting = asyncio.Lock()

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from tuner.compute.backend import Stats, WorkerDied
-from tuner.compute.fork_server import START_DEADLINE_S, ForkServer, Worker, WorkerLostError
-from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Computation, Jobs
+from tuner.compute.fork_server import ForkServer, Worker, WorkerLostError
+from tuner.compute.jobs import CACHE_COUNT, Computation, Jobs
 
 RETRIES = 2
 BACK_OFF_S = 0.1
@@ -50,27 +50,17 @@ class Pool(Jobs):
     Args:
         workers: How many jobs are computed at a time.
         cache_count: How many results are remembered at most.
-        cache_bytes: How large they may be together.
         back_off_s: How long to wait before a worker that ended by itself is replaced; doubled each time.
-        start_deadline_s: How long a worker may take to start, the imports included.
     """
 
-    def __init__(
-        self,
-        workers: int = 2,
-        *,
-        cache_count: int = CACHE_COUNT,
-        cache_bytes: int = CACHE_BYTES,
-        back_off_s: float = BACK_OFF_S,
-        start_deadline_s: float = START_DEADLINE_S,
-    ) -> None:
+    def __init__(self, workers: int, *, cache_count: int = CACHE_COUNT, back_off_s: float = BACK_OFF_S) -> None:
         if workers < 1:
             raise ValueError(f"a pool has at least one worker, not {workers}")
-        super().__init__(cache_count=cache_count, cache_bytes=cache_bytes)
+        super().__init__(cache_count=cache_count)
         self._slots = [_Slot(express=True), *(_Slot() for _ in range(workers))]
         self._queue: dict[str, Computation] = {}
         self._back_off_s = back_off_s
-        self._fork_server = ForkServer(start_deadline_s)
+        self._fork_server = ForkServer()
         self._tasks: list[asyncio.Task[None]] = []
         self._changed = asyncio.Event()
 

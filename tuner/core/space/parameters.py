@@ -6,7 +6,7 @@ Glossary:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.space.values import Domain, SpaceError, Value
 
-__all__ = ["Choice", "Continuous", "Integer", "Parameter", "SpaceError", "Stepped", "Value"]
+__all__ = ["Choice", "Continuous", "Integer", "Parameter", "SpaceError", "Stepped", "Value", "parameter_from_json"]
 
 CHOSEN = math.sqrt(0.5)
 
@@ -263,3 +263,18 @@ class Choice(_Checked):
 
 
 Parameter = Continuous | Integer | Stepped | Choice
+
+
+def parameter_from_json(item: Mapping[str, Any]) -> Parameter:
+    """Rebuild a parameter from what `Domain.to_json` wrote; KeyError if something is missing."""
+    kind, name, unit = item["kind"], item["name"], item.get("unit", "")
+    if kind == "choice":
+        return Choice(name, item["choices"], unit)
+    low, high, log = item["low"], item["high"], item.get("log", False)
+    if kind == "continuous":
+        return Continuous(name, low, high, unit, log)
+    if kind == "integer":
+        return Integer(name, low, high, unit, log)
+    if kind == "stepped":
+        return Stepped(name, low, high, item["step"], unit)
+    raise SpaceError(f"{name}: there is no kind of parameter {kind!r}")

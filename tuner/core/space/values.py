@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 from tuner.basics.text import listed, nearest, shown
 
@@ -107,6 +107,15 @@ class Domain:
             raise SpaceError(f"{self.name}: {why}")
         found = self.plain(value)
         return found if isinstance(found, str) or not self.step else self.snapped(found)
+
+    def to_json(self, unit: str, *, log: bool) -> dict[str, Any]:
+        """A parameter with these values as plain data; `parameter_from_json` reads it."""
+        data: dict[str, Any] = {"kind": self.kind, "name": self.name, "unit": unit}
+        if self.kind == "choice":
+            return {**data, "choices": list(self.choices)}
+        number = int if self.kind == "integer" else float
+        data |= {"low": number(self.low), "high": number(self.high)}
+        return {**data, "step": float(self.step)} if self.kind == "stepped" else {**data, "log": log}
 
     @property
     def levels(self) -> int:
