@@ -13,11 +13,12 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tuner.core.space.values import Domain, Kind, Value
+from tuner.core.space.values import GRID_ERROR, Domain, Kind, Value
 from tuner.errors import TunerError
 
 __all__ = [
     "API_VERSION",
+    "GRID_ERROR",
     "Adapter",
     "AdapterError",
     "AdapterSettings",

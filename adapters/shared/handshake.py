@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from adapters.shared.signals import Code, Command, HandshakeSettings, Measurement, Parameter, Place, Raw, Signal
+from adapters.shared.signals import AnySettings, Code, Command, Measurement, Parameter, Place, Raw, Signal
 from adapters.shared.values import check_setting
 from tuner.adapter import (
     Adapter,
@@ -33,7 +33,7 @@ from tuner.basics.text import listed, shown
 _WHOLE = 1e-3  # how far a number read back may be from the whole one that it is meant to be: scales and float32 round
 _FLOAT32 = 2.0**-23  # relative
 
-H = TypeVar("H", bound=HandshakeSettings)
+H = TypeVar("H", bound=AnySettings)
 
 
 class HandshakeAdapter(Adapter[H], Generic[H]):

@@ -156,22 +156,13 @@ class Service:
         events = [local.events, setup.places.events]
         self._sockets.bind(list(dict.fromkeys(requests)), list(dict.fromkeys(events)))
         self._calendar.start(setup.config.daemon.backup_hours)
-        facts = Facts(
-            version=version("process-tuner"),
-            started_at=self._clock(),
-            state_directory=setup.places.state_directory,
-            events=setup.places.events,
-            local_events=local.events,
-            create_over_wire=setup.config.daemon.create_over_wire,
-            create_adapters=setup.config.daemon.create_adapters,
-        )
         answers = Answers(
             self._engine,
             self._archive,
             compute,
             self._machine_of,
             self._clock,
-            facts,
+            self._facts(),
             self.stop,
             self._troubles,
             lambda: self._sockets.busy,
@@ -199,6 +190,18 @@ class Service:
             for job in jobs:
                 job.cancel()
             await asyncio.gather(*jobs, return_exceptions=True)
+
+    def _facts(self) -> Facts:
+        setup = self._setup
+        return Facts(
+            version=version("process-tuner"),
+            started_at=self._clock(),
+            state_directory=setup.places.state_directory,
+            events=setup.places.events,
+            local_events=setup.local.events,
+            create_over_wire=setup.config.daemon.create_over_wire,
+            create_adapters=setup.config.daemon.create_adapters,
+        )
 
     async def _begin(self) -> None:
         await self._engine.resume()

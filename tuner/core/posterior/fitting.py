@@ -7,6 +7,7 @@ Glossary:
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -135,6 +136,19 @@ class _Objective:
             return IMPOSSIBLE, np.zeros_like(theta)
         return 0.5 * float(offset @ offset) - value, offset / self.spread - gradient
 
+    def minimised(self, start: FloatArray, bounds: list[tuple[float, float]], iterations: int, tolerance: float) -> Fit:
+        """Descend from a start, moved into the bounds."""
+        found = minimize(
+            self,
+            np.clip(start, *np.array(bounds).T),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-3},
+        )
+        hyper = to_hyper(np.asarray(found.x), self.data, self.kernel, self.mean_variance, self.groups)
+        return Fit(hyper, float(found.fun), self.sites, self.evaluations)
+
     def _evidence(self, hyper: Hyper) -> tuple[float, FloatArray]:
         data = self.data
         K, H = hyper.kernel.matrix_and_slope(data.points, data.points)
@@ -188,7 +202,6 @@ def fit_hyper(
     if data.m == 0:
         return Fit(to_hyper(centre, data, kernel, mean_variance, groups), 0.0, None, 0)
     bounds = prior.bounds(data, _count(groups))
-    box = np.array(bounds)
     if warm is None and data.m > 1.5 * SUBSET:
         # three cold starts on every row would take minutes: start on a part, then warm on the whole
         part = data.part(np.random.default_rng(0).permutation(data.m)[:SUBSET])
@@ -199,21 +212,15 @@ def fit_hyper(
     starts = [centre + shift * (np.arange(len(centre)) < _count(groups)) for shift in (0.0, -0.8, 0.8)]
     if warm is not None:
         starts = [to_theta(warm.hyper, data, groups, prior.noise)]
-    best: Fit | None = None
-    for start in starts:
-        objective = _Objective(data, prior, kernel, mean_variance, evidence, warm.sites if warm else None, groups)
-        found = minimize(
-            objective,
-            np.clip(start, box[:, 0], box[:, 1]),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": iterations, "ftol": tolerance, "gtol": 1e-3},
+    sites = warm.sites if warm else None
+    fits = [
+        _Objective(data, prior, kernel, mean_variance, evidence, sites, groups).minimised(
+            start, bounds, iterations, tolerance
         )
-        hyper = to_hyper(np.asarray(found.x), data, kernel, mean_variance, groups)
-        if best is None or found.fun < best.objective:
-            best = Fit(hyper, float(found.fun), objective.sites, objective.evaluations)
-    if best is None or best.objective >= IMPOSSIBLE:
+        for start in starts
+    ]
+    best = min(fits, key=lambda found: found.objective)
+    if best.objective >= IMPOSSIBLE:
         raise NotConvergedError("no hyper-parameters with a converged evidence were found")
     return best
 
@@ -294,19 +301,9 @@ def fit(
     """
     if validity == "separate":
         preference, labels = data.only(DUEL, TIE), data.only(LABEL)
-        options = {
-            "seed": seed,
-            "model": model,
-            "method": method,
-            "kernel": kernel,
-            "evidence": evidence,
-            "draws": draws,
-        }
-        return SeparateSkewGP(
-            data,
-            fit(preference, prior=prior, **options),  # type: ignore[arg-type]
-            fit(labels, prior=validity_prior or prior, mean_variance=mean_variance, **options),  # type: ignore[arg-type]
-        )
+        alike = partial(fit, seed=seed, model=model, method=method, kernel=kernel, evidence=evidence, draws=draws)
+        valid = alike(labels, prior=validity_prior or prior, mean_variance=mean_variance)
+        return SeparateSkewGP(data, alike(preference, prior=prior), valid)
     chosen: EvidenceName = evidence or ("laplace" if model == "laplace" else "ep")
     found = (
         anneal_hyper(data, prior=prior, kernel=kernel, mean_variance=mean_variance, evidence=chosen, seed=seed)
