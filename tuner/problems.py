@@ -3,7 +3,7 @@
 Symbols: X (n, d) settings in rows; every function returns (n,) values and is to be MINIMISED.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,6 +66,13 @@ class Problem:
     def part_costs(self, X: Array, rng: np.random.Generator) -> Array:  # noqa: N803 - matrix of settings
         """The cost of one part made with each row: the true one with the machine's noise."""
         return self.evaluate(X) + self.noise * rng.standard_normal(np.asarray(X).reshape(-1, self.d).shape[0])
+
+    def variable(self, place: int, value: float | int | str, choices: Sequence[str] = ()) -> float:
+        """The variable at a place of a row, for a parameter's value; choices stand for evenly spaced values of it."""
+        if not choices:
+            return float(value)
+        low, high = self.bounds[place]
+        return float(low + choices.index(str(value)) / (len(choices) - 1) * (high - low))
 
     def at_trial(self, number: int) -> "Problem":
         """The problem as it is at this trial, from 0 on: function, limit and optimum have moved with the drift.

@@ -85,8 +85,7 @@ def verify(state: Path | None, file: Path | None, expect_head: str | None) -> No
             verdict = store.verify(progress, expect_head=expect_head)
         faults = unreadable(store) if verdict.ok else {}
     if not verdict.ok:
-        at = "" if verdict.first_bad_seq is None else f"event {verdict.first_bad_seq}: "
-        raise TunerError(f"{path}: {at}{verdict.why}\n{counted(verdict.events, 'event')} before that follow each other")
+        raise TunerError(f"{path}: {verdict.fault}\n{counted(verdict.events, 'event')} before that follow each other")
     if faults:
         lines = [f"campaign {name}: {why}" for name, why in faults.items()]
         raise TunerError(

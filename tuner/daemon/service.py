@@ -363,5 +363,4 @@ def _check(path: Path, structure: bool, ended: threading.Event) -> None:
             store.quick_check()
         verdict = store.verify(pause=pause)
     if not verdict.ok:
-        at = "" if verdict.first_bad_seq is None else f"event {verdict.first_bad_seq}: "
-        raise DamagedError(f"{path}: {at}{verdict.why}; restore a backup with `tuner journal restore`")
+        raise DamagedError(f"{path}: {verdict.fault}; restore a backup with `tuner journal restore`")
