@@ -18,11 +18,7 @@ _CLOSING_S = 2.0
 
 
 class Guard:
-    """Watches one program at a time.
-
-    Args:
-        stop_s: Time between asking a program to stop and ending it.
-    """
+    """Watches one program at a time; `stop_s` passes between asking a program to stop and ending it."""
 
     def __init__(self, stop_s: float) -> None:
         self._stop_s = stop_s

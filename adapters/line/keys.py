@@ -39,9 +39,7 @@ def _load(path: Path) -> tuple[bytes, bytes | None]:
 class Doorkeeper:
     """Answers libzmq's question whether a client's key is known; without one, CURVE lets every key in.
 
-    Args:
-        context: Of the socket to be guarded.
-        allowed: The controllers' public keys, as the 40 characters of their files.
+    `allowed` are the controllers' public keys, as the 40 characters of their files.
     """
 
     def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", allowed: Collection[bytes]) -> None:

@@ -45,12 +45,8 @@ class Pool(Jobs):
     """Worker processes with one BLAS thread each; implements `tuner.compute.backend.Backend`.
 
     Real jobs go first; one that finds no idle worker takes that of the newest speculative job, which is queued again.
-    One more worker waits for fallbacks: they are asked for when the others are late.
-
-    Args:
-        workers: How many jobs are computed at a time.
-        cache_count: How many results are remembered at most.
-        back_off_s: How long to wait before a worker that ended by itself is replaced; doubled each time.
+    One more worker waits for fallbacks: they are asked for when the others are late. A worker that ended by itself is
+    replaced after `back_off_s`, doubled each time.
     """
 
     def __init__(self, workers: int, *, cache_count: int = CACHE_COUNT, back_off_s: float = BACK_OFF_S) -> None:

@@ -33,11 +33,9 @@ log = logging.getLogger(__name__)
 
 
 class Authenticator:
-    """Lets only known keys connect, and knows what each may do.
+    """Lets only known keys connect, and knows what each may do; without `keys` there is no encrypted socket.
 
-    Args:
-        keys: The key ring, if there is an encrypted socket.
-        local_role: What members of the daemon's group may do; the rights of a socket's file decide who comes by it.
+    `local_role` is for members of the daemon's group; the rights of a socket's file decide who comes by it.
     """
 
     def __init__(self, keys: KeyRing | None, local_role: Role) -> None:

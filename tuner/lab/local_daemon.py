@@ -20,12 +20,7 @@ LEAST_ROOM_BYTES = 65536
 
 
 class LocalDaemon:
-    """Runs `tuner run` on a configuration until it is closed.
-
-    Args:
-        state: Its state directory; it must be short enough for the path of a socket.
-        start_s: How long it may take until it answers.
-    """
+    """Runs `tuner run` on a configuration until it is closed; sockets need a short path of its state."""
 
     def __init__(self, config: Path, state: Path, start_s: float = START_S) -> None:
         self.config = config

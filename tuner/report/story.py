@@ -22,12 +22,7 @@ DECIDING = frozenset({"outcome_told", "judgment_given", "judgment_retracted", "t
 
 @dataclass(frozen=True)
 class Story:
-    """What a report tells.
-
-    Attributes:
-        champions: After so many trials, this trial was champion.
-        made: When the report was made, in UTC.
-    """
+    """What a report tells, with the champion after so many trials."""
 
     state: State
     champions: tuple[tuple[int, int], ...]

@@ -39,12 +39,7 @@ class LinkLostError(Exception):
 
 @dataclass(slots=True)
 class Errand:
-    """A request on its way.
-
-    Attributes:
-        attention: The clock that counts for it.
-        sent: Whether it has left this process.
-    """
+    """A request on its way, whether it has left this process, and the clock that counts for it."""
 
     frame: bytes
     request_id: str

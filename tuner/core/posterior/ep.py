@@ -229,19 +229,11 @@ def expectation_propagation(
     tolerance: float = TOLERANCE,
     least: float = 0.0,
 ) -> Evidence:
-    """Run EP to its fixed point.
+    """Run EP on rows of prior covariance C, without their unit noise, to its fixed point.
 
-    Args:
-        C: (m, m) prior covariance of the rows, without their unit noise.
-        lower: (m,) lower bounds.
-        upper: (m,) upper bounds.
-        start: Sites of a similar problem; rows beyond theirs start without one.
-        tolerance: How far the sites may still move, in posterior standard deviations.
-        least: What may be left out of the rows' variances, which beside their noise is one: many rows of few
-            parameters are then much faster.
-
-    Raises:
-        NotConvergedError: No fixed point was reached, not even with small damped steps.
+    `start` has sites of a similar problem; rows beyond theirs start without one. The sites may still move by
+    `tolerance`, in posterior standard deviations. `least` of the rows' variances, which beside their noise is one, may
+    be left out: many rows of few parameters are then much faster.
     """
     m = len(C)
     tau, nu = np.zeros(m), np.zeros(m)

@@ -195,21 +195,9 @@ def log_box_tilting(
 ) -> tuple[float, float]:
     """Estimate log P(lower <= u <= upper), u ~ N(0, gamma), by randomised quasi Monte Carlo with minimax tilting.
 
-    Args:
-        gamma: (m, m) covariance, symmetric positive definite.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-        points: Sobol points in a replicate, a power of 2.
-        replicates: Independent scramblings, at least 2.
-        tolerance: While the standard error is above this, as many replicates are added, up to 16 times their number.
-        seed: Seed of the scramblings.
-
-    Returns:
-        The log probability and its standard error in nats; (0, 0) for m = 0, exact for m = 1.
-
-    Raises:
-        ValueError: `points` is not a power of 2, `replicates` below 2, or the box does not fit gamma.
-        numpy.linalg.LinAlgError: gamma is not positive definite.
+    Returns the log probability and its standard error in nats; (0, 0) for m = 0, exact for m = 1. `points` are the
+    Sobol points in each of the `replicates`, a power of 2. While the error is above `tolerance`, as many replicates are
+    added, up to 16 times their number.
     """
     if points < 1 or points & (points - 1):
         raise ValueError(f"points must be a power of 2, got {points}")

@@ -154,13 +154,7 @@ class Space:
     def sample(self, count: int, rng: np.random.Generator, known: FloatArray | None = None) -> FloatArray:
         """Draw rows uniformly from the feasible settings; where those are rare, by a random walk among them.
 
-        Args:
-            count: How many.
-            rng: Random numbers.
-            known: Rows that may be feasible, such as those of trials: the walk begins there if a search finds none.
-
-        Raises:
-            SpaceError: No feasible setting was found at all.
+        The walk begins at `known` rows that may be feasible, such as those of trials, if a search finds none.
         """
         found = np.empty((0, self.dimension))
         for _ in range(BATCHES):

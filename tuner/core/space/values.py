@@ -77,9 +77,7 @@ class Domain:
     def problem(self, value: object, *, anywhere: bool = False) -> str:
         """Why a value is not legal, as what follows the parameter's name; nothing if it is.
 
-        Args:
-            value: Anything.
-            anywhere: Whether a number may lie outside of limits and grid, such as one that people have set by hand.
+        `anywhere`: a number may lie outside of limits and grid, such as one that people have set by hand.
         """
         if self.kind == "choice":
             if isinstance(value, str) and value in self.choices:

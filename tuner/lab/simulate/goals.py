@@ -38,11 +38,7 @@ class GoalError(TunerError):
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound on a number of every run, or on an aggregate of all runs.
-
-    Attributes:
-        aggregate: One of `AGGREGATES`; None: every single run must keep the bound.
-    """
+    """A bound on a number of every run, or, with one of `AGGREGATES`, on an aggregate of all runs."""
 
     text: str
     metric: str

@@ -117,12 +117,7 @@ def _awaited(ended: "queue.SimpleQueue[RunResult | BaseException]", running: Loc
 
 
 class Wired:
-    """One campaign of a daemon, judged by a script.
-
-    Args:
-        client: Belongs to the calling thread.
-        campaign: One that the daemon knows and that is idle.
-    """
+    """One campaign that a daemon knows and that is idle, judged by a script; the client is the calling thread's."""
 
     def __init__(self, client: Client, campaign: Campaign, alive: Callable[[], bool]) -> None:
         self._client = client
