@@ -45,15 +45,8 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
 
     Settings: ClassVar[type[AdapterSettings]] = MqttSettings
 
-    def __init__(
-        self,
-        settings: MqttSettings,
-        parameters: Sequence[ParameterInfo],
-        new_id: Callable[[], str] = lambda: secrets.token_hex(8),
-    ) -> None:
-        """See `Adapter`; `new_id` makes the ids that tell one request from another."""
+    def __init__(self, settings: MqttSettings, parameters: Sequence[ParameterInfo]) -> None:
         super().__init__(settings, parameters)
-        self._new_id = new_id
         self._link = MqttLink(settings, settings.heard(parameters))
 
     @classmethod
@@ -77,7 +70,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         """Publish a setting and wait until the machine has accepted it, or has it."""
         setting = check_setting(setting, self.parameters)
         deadline = self._ready(deadline_s)
-        since, request = self._link.mark(), self._new_id()
+        since, request = self._link.mark(), _new_id()
         if one_by_one(self.settings.set):
             for name, topic in self.settings.set_topics(self.parameters).items():
                 value = setting[name]
@@ -99,7 +92,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         deadline = self._ready(deadline_s)
         since, request = self._link.mark(), ""
         if self.settings.ask:
-            request = self._new_id()
+            request = _new_id()
             self._link.publish(self.settings.ask, json.dumps({"id": request}), deadline)
         values = self._values(since, request)
         if values is None:
@@ -269,6 +262,10 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
             raise LinkError(f"the machine told the result {quoted(word)}, which is neither valid nor non-valid")
         told = {name: since_trigger(topic) for name, topic in words.measurements.items()}
         return Outcome(True, measurements={name: _number(name, text) for name, text in told.items() if text})
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)  # tells one request from another
 
 
 def _text(message: Received) -> str:

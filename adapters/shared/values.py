@@ -2,7 +2,7 @@
 
 import string
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -28,14 +28,13 @@ class AlarmError(RefusedError):
 class Deadline:
     """How much of a call's time is left."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
+        self._end = time.monotonic() + seconds
 
     def left_s(self) -> float:
         """Seconds until the deadline, 0 after it."""
-        return max(0.0, self._end - self._clock())
+        return max(0.0, self._end - time.monotonic())
 
 
 class _OutcomeMessage(BaseModel):

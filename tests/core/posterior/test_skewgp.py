@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from tests.core.posterior.exact_draws import sample_box_tilting
 from tests.core.reference import champion_duels, importance
+from tests.core.tilted import sample_box_tilting
 from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
 from tuner.core.optimizer.surface import mean_surface
 from tuner.core.posterior import bouncing

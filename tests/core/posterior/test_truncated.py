@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.posterior.exact_draws import sample_box_tilting
 from tests.core.reference import champion_duels, rbf
+from tests.core.tilted import sample_box_tilting
 from tuner.core.posterior import bouncing
 from tuner.core.posterior.bouncing import BOUNCE_LIMIT, Motion, TooManyBouncesError, trajectories
 from tuner.core.posterior.ep import Sites, expectation_propagation

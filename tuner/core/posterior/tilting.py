@@ -1,9 +1,9 @@
-"""Accurate probability of a box under a zero-mean normal law, and exact independent draws from it (Botev 2017).
+"""Accurate probability of a box under a zero-mean normal law (Botev 2017).
 
 With Gamma = L L' and u = L z, z is drawn coordinate by coordinate from normal laws shifted by mu and restricted to
 their intervals. The log weight of such a draw is psi(z; mu). mu is chosen at the saddle point of psi, where the
-largest weight is smallest: the weights are then nearly constant (little Monte Carlo error) and bounded by the value of
-psi at the saddle (accept-reject is exact). Any other mu leaves the estimate unbiased, only noisier.
+largest weight is smallest: the weights are then nearly constant (little Monte Carlo error). Any other mu leaves the
+estimate unbiased, only noisier.
 
 Glossary:
     m             number of variables.
