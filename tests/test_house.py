@@ -17,7 +17,8 @@ DOORS = {
     "tuner.compute": "backend dask engine_name proposals slices spaces tasks worker_pool",
     "tuner.config": "campaign daemon parameters plugins section to_space",
     "tuner.console": "actions handover language lines requests screen.app serve",
-    "tuner.core.optimizer": "acquisition champion dueling learner ledger optimizer proposer questions records search strategy",
+    "tuner.core.optimizer": "acquisition champion dueling learner ledger optimizer proposer questions records"
+    " search strategy",
     "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate"
     " skewgp truncated",
     "tuner.daemon": "journal_thread logs perform service service_manager state_lock views",

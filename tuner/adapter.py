@@ -13,11 +13,12 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tuner.core.space.values import Domain, Kind, Value
+from tuner.core.space.values import GRID_ERROR, Domain, Kind, Value
 from tuner.errors import TunerError
 
 __all__ = [
     "API_VERSION",
+    "GRID_ERROR",
     "Adapter",
     "AdapterError",
     "AdapterSettings",
@@ -217,7 +218,6 @@ class Adapter(ABC, Generic[S]):
 
 
 def _paths(value: object, key: str) -> Iterator[str]:
-    """Keys of all paths in settings, however deep."""
     if isinstance(value, Path):
         yield key
     entries: Iterator[tuple[object, object]] = iter(())

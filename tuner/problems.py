@@ -3,7 +3,7 @@
 Symbols: X (n, d) settings in rows; every function returns (n,) values and is to be MINIMISED.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,9 +24,6 @@ class Problem:
     """A function to minimise on a box.
 
     Attributes:
-        name: Its name.
-        low: The box's lower corner.
-        high: The box's upper corner.
         function: The true cost; coordinates that are whole numbers are rounded first.
         minimum: The least valid cost, before any drift.
         minimisers: Where it is reached, before any drift.
@@ -70,6 +67,13 @@ class Problem:
         """The cost of one part made with each row: the true one with the machine's noise."""
         return self.evaluate(X) + self.noise * rng.standard_normal(np.asarray(X).reshape(-1, self.d).shape[0])
 
+    def variable(self, place: int, value: float | int | str, choices: Sequence[str] = ()) -> float:
+        """The variable at a place of a row, for a parameter's value; choices stand for evenly spaced values of it."""
+        if not choices:
+            return float(value)
+        low, high = self.bounds[place]
+        return float(low + choices.index(str(value)) / (len(choices) - 1) * (high - low))
+
     def at_trial(self, number: int) -> "Problem":
         """The problem as it is at this trial, from 0 on: function, limit and optimum have moved with the drift.
 
@@ -101,11 +105,7 @@ def _swing(distance: Array, problem: Problem) -> Array:
 
 
 def get_problem(name: str) -> Problem:
-    """The problem of this name.
-
-    Raises:
-        UnknownProblemError: with the nearest name and all names.
-    """
+    """The problem of this name."""
     every = {**PROBLEMS, **VARIANTS}
     if name not in every:
         raise UnknownProblemError(

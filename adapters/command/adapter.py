@@ -71,7 +71,6 @@ class CommandAdapter(Adapter[CommandSettings]):
     starts_programs: ClassVar[bool] = True
 
     def __init__(self, settings: CommandSettings, parameters: Sequence[ParameterInfo]) -> None:
-        """See `Adapter`."""
         super().__init__(settings, parameters)
         self._open = False
         self._guard = Guard(settings.stop_s)
@@ -167,11 +166,6 @@ class CommandAdapter(Adapter[CommandSettings]):
             raise LinkError("the adapter is not open")
 
     def _program(self) -> str:
-        """The program's path.
-
-        Raises:
-            AdapterError: there is no such program, or no such directory.
-        """
         name, directory = self.settings.argv[0], self.settings.directory
         if directory is not None and not directory.is_dir():
             raise AdapterError(f"the directory {directory} of the program does not exist")

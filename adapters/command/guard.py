@@ -18,22 +18,14 @@ _CLOSING_S = 2.0
 
 
 class Guard:
-    """Watches one program at a time.
-
-    Args:
-        stop_s: Time between asking a program to stop and ending it.
-    """
+    """Watches one program at a time; `stop_s` passes between asking a program to stop and ending it."""
 
     def __init__(self, stop_s: float) -> None:
         self._stop_s = stop_s
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Make sure that the guard is there.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        """Make sure that the guard is there."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(  # noqa: S603 - this file, by the interpreter that runs it

@@ -73,7 +73,6 @@ class LineAdapter(Adapter[LineSettings]):
     Settings: ClassVar[type[AdapterSettings]] = LineSettings
 
     def __init__(self, settings: LineSettings, parameters: Sequence[ParameterInfo]) -> None:
-        """See `Adapter`."""
         super().__init__(settings, parameters)
         self._link: Link | None = None
         self._lock: int | None = None

@@ -29,7 +29,6 @@ class Desk:
     Args:
         silent_s: After so long without a word the controller counts as gone.
         wake: Tells the link's thread that there is a new job.
-        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -62,11 +61,7 @@ class Desk:
                 self._job = None  # what nobody waits for any more is not handed out
 
     def meet(self, deadline_s: float) -> None:
-        """Wait until the controller has been heard lately; one that is just being started gets all the time there is.
-
-        Raises:
-            LinkError: it is not there.
-        """
+        """Wait until the controller has been heard lately; one that is just being started gets all the time."""
         with self._changed:
             self._trouble = ""
             self._wake()

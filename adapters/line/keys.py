@@ -15,11 +15,7 @@ _OTHERS = 0o077  # permissions that a secret key's file must not have
 
 
 def secret_key(path: Path) -> tuple[bytes, bytes]:
-    """Public and secret key of our own.
-
-    Raises:
-        AdapterError: the file is missing, readable by others, or has no secret key.
-    """
+    """Public and secret key of our own."""
     public, secret = _load(path)
     if secret is None:
         raise AdapterError(f"the key file {path} has no secret key")
@@ -29,11 +25,7 @@ def secret_key(path: Path) -> tuple[bytes, bytes]:
 
 
 def public_key(path: Path) -> bytes:
-    """Public key of a controller; a secret key has no business here, but does no harm.
-
-    Raises:
-        AdapterError: the file is missing or broken.
-    """
+    """Public key of a controller; a secret key has no business here, but does no harm."""
     return _load(path)[0]
 
 
@@ -47,9 +39,7 @@ def _load(path: Path) -> tuple[bytes, bytes | None]:
 class Doorkeeper:
     """Answers libzmq's question whether a client's key is known; without one, CURVE lets every key in.
 
-    Args:
-        context: Of the socket to be guarded.
-        allowed: The controllers' public keys, as the 40 characters of their files.
+    `allowed` are the controllers' public keys, as the 40 characters of their files.
     """
 
     def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", allowed: Collection[bytes]) -> None:

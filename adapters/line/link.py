@@ -47,11 +47,7 @@ class Link(ABC):
         self._thread = threading.Thread(target=self._live, name="line-link", daemon=True)
 
     def start(self) -> None:
-        """Bind or connect, and begin to answer.
-
-        Raises:
-            LinkError: the address cannot be used.
-        """
+        """Bind or connect, and begin to answer."""
         try:
             self._prepare()
         except (zmq.ZMQError, OSError) as error:

@@ -181,22 +181,14 @@ M = TypeVar("M", Request, Reply)
 
 
 def only_frame(frames: list[bytes]) -> bytes:
-    """The payload of a message, which may have an empty frame before it as REQ and REP send it.
-
-    Raises:
-        NonsenseError: there are more frames.
-    """
+    """The payload of a message, which may have an empty frame before it as REQ and REP send it."""
     if not frames or len(frames) > 2 or any(frames[:-1]):
         raise NonsenseError(f"the controller sent a message of {len(frames)} frames instead of one")
     return frames[-1]
 
 
 def message_from(payload: bytes, kind: type[M]) -> M:
-    """A request or a reply of the controller's.
-
-    Raises:
-        NonsenseError: it is not one.
-    """
+    """A request or a reply of the controller's."""
     if len(payload) > LARGEST_BYTES:
         raise NonsenseError(f"the controller sent {len(payload)} bytes at once; at most {LARGEST_BYTES} are allowed")
     try:
@@ -206,11 +198,7 @@ def message_from(payload: bytes, kind: type[M]) -> M:
 
 
 def report_from(body: dict[str, Any]) -> Report:
-    """What the controller says about a job.
-
-    Raises:
-        NonsenseError: it is not a report.
-    """
+    """What the controller says about a job."""
     try:
         return _REPORT.validate_python(body)
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -17,11 +17,9 @@ from adapters.shared.signals import (
     Parameter,
     Place,
     Signal,
-    State,
-    Trial,
     map_complaints,
 )
-from tuner.adapter import AdapterSettings, ParameterInfo
+from tuner.adapter import GRID_ERROR, AdapterSettings, ParameterInfo
 from tuner.basics.text import shown
 
 FORMATS = {
@@ -29,7 +27,6 @@ FORMATS = {
 }  # fmt: skip
 _RANGES = {"int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1), "int32": (-(2**31), 2**31 - 1),
            "uint32": (0, 2**32 - 1), "bool": (0, 1)}  # fmt: skip
-_GRID_ERROR = 1e-6  # of a count: what decimal fractions lose in binary
 _WHOLE_ERROR = 1e-3  # what is read back for a whole number is rounded if it is not farther off
 _FLOAT32_ERROR = 2.0**-24  # relative
 
@@ -118,25 +115,6 @@ class TextRegisters(Place):
     length: int = Field(ge=1, le=100, description="number of registers: half the number of characters")
 
 
-class ModbusTrial(Trial):
-    """How a part is made."""
-
-    start: CommandRegister = Field(description="what tuner writes to start a part")
-    done: DoneRegister = Field(description="what the machine shows when the part is finished")
-    valid: SignalRegister | None = None
-    reason: CodeRegister | None = None
-    busy: SignalRegister | None = None
-    tag: TextRegisters | None = None
-    made: TextRegisters | None = None
-
-
-class ModbusState(State):
-    """How the machine is."""
-
-    alarm: CodeRegister | None = None
-    ready: SignalRegister | None = None
-
-
 class Serial(AdapterSettings):
     """A serial line with Modbus RTU."""
 
@@ -154,7 +132,17 @@ class Tls(AdapterSettings):
     key_file: Path | None = Field(None, description="its key, if it is not in the same file")
 
 
-class ModbusSettings(HandshakeSettings):
+class ModbusSettings(
+    HandshakeSettings[
+        CommandRegister,
+        DoneRegister,
+        SignalRegister,
+        CodeRegister,
+        TextRegisters,
+        MeasurementRegister,
+        ParameterRegister,
+    ]
+):
     """The table `[campaign.adapter.settings]` of a machine that speaks Modbus."""
 
     host: str | None = Field(None, min_length=1, description="name or address of the machine")
@@ -164,11 +152,6 @@ class ModbusSettings(HandshakeSettings):
     unit_id: int = Field(1, ge=0, le=255, description="number of the device on the line or behind the gateway")
     word_order: Literal["big", "little"] = Field("big", description="of 32 and 64 bits: big is high word first")
     byte_order: Literal["big", "little"] = Field("big", description="within a word: big is what the standard says")
-    parameters: Mapping[str, ParameterRegister] = Field(description="one entry for every parameter, by its name")
-    trial: ModbusTrial = Field(description="how a part is made")
-    state: ModbusState = Field(default_factory=ModbusState, description="alarm and readiness")
-    measurements: Mapping[str, MeasurementRegister] = Field(default_factory=dict, description="of a valid part")
-    interlocks: Mapping[str, SignalRegister] = Field(default_factory=dict, description="yes, or no setting is sent")
 
 
 def complaints_on(settings: ModbusSettings, parameters: Sequence[ParameterInfo]) -> list[str]:
@@ -210,7 +193,7 @@ def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
             return [f"float32 rounds by up to {error:.2g}, more than the tolerance {info.tolerance:g} for reading back"]
         return []
     least, most = _RANGES[entry.form]
-    if low < least - _GRID_ERROR or high > most + _GRID_ERROR:
+    if low < least - GRID_ERROR or high > most + GRID_ERROR:
         return [
             f"{info.low:g} to {info.high:g} is {low:g} to {high:g} in the machine, {entry.form} has {least} to {most}"
         ]
@@ -225,10 +208,10 @@ def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
         return [
             f"the register has steps of {count:g}: its limit {limit:g} would be {end:g} there, outside of its limits"
             for limit, end in zip(limits, ends, strict=True)
-            if not info.low - count * _GRID_ERROR <= end <= info.high + count * _GRID_ERROR
+            if not info.low - count * GRID_ERROR <= end <= info.high + count * GRID_ERROR
         ]
     step = 1.0 if info.step is None else info.step
-    if any(abs(x / count - round(x / count)) > _GRID_ERROR for x in (step, info.low - entry.offset)):
+    if any(abs(x / count - round(x / count)) > GRID_ERROR for x in (step, info.low - entry.offset)):
         return [f"its values {info.low:g}, {info.low + step:g}, ... are not among the register's steps of {count:g}"]
     return []
 

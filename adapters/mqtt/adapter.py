@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 
 from adapters.mqtt.link import MqttLink, Received
 from adapters.mqtt.topics import MqttSettings, ResultWords, one_by_one, topic_complaints
+from adapters.shared.reaching import ReachingAdapter
 from adapters.shared.values import (
     NO_REASON,
     AlarmError,
@@ -21,7 +22,6 @@ from adapters.shared.values import (
     value_from_text,
 )
 from tuner.adapter import (
-    Adapter,
     AdapterSettings,
     DeadlineError,
     Health,
@@ -40,21 +40,13 @@ T = TypeVar("T")
 _RETAINED_S = 1.0  # retained messages come at once after a subscription: who has none after this time has none
 
 
-class MqttAdapter(Adapter[MqttSettings]):
+class MqttAdapter(ReachingAdapter[MqttSettings]):
     """Speaks with a machine over an MQTT broker, in JSON or single values, on topics from the configuration."""
 
     Settings: ClassVar[type[AdapterSettings]] = MqttSettings
 
-    def __init__(
-        self,
-        settings: MqttSettings,
-        parameters: Sequence[ParameterInfo],
-        new_id: Callable[[], str] = lambda: secrets.token_hex(8),
-    ) -> None:
-        """See `Adapter`; `new_id` makes the ids that tell one request from another."""
+    def __init__(self, settings: MqttSettings, parameters: Sequence[ParameterInfo]) -> None:
         super().__init__(settings, parameters)
-        self._new_id = new_id
-        self._wanted = False  # whether the daemon has opened us; the connection may be lost in between
         self._link = MqttLink(settings, settings.heard(parameters))
 
     @classmethod
@@ -74,16 +66,11 @@ class MqttAdapter(Adapter[MqttSettings]):
         """Files, and the variable of a password."""
         return (*super().of_this_host(settings), *(["password_variable"] if settings.password_variable else []))
 
-    def open(self, deadline_s: float) -> None:
-        """Connect to the broker; whether the machine is there is told by `health`."""
-        self._wanted = True
-        self._link.reach(Deadline(deadline_s))
-
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Publish a setting and wait until the machine has accepted it, or has it."""
         setting = check_setting(setting, self.parameters)
         deadline = self._ready(deadline_s)
-        since, request = self._link.mark(), self._new_id()
+        since, request = self._link.mark(), _new_id()
         if one_by_one(self.settings.set):
             for name, topic in self.settings.set_topics(self.parameters).items():
                 value = setting[name]
@@ -105,7 +92,7 @@ class MqttAdapter(Adapter[MqttSettings]):
         deadline = self._ready(deadline_s)
         since, request = self._link.mark(), ""
         if self.settings.ask:
-            request = self._new_id()
+            request = _new_id()
             self._link.publish(self.settings.ask, json.dumps({"id": request}), deadline)
         values = self._values(since, request)
         if values is None:
@@ -150,12 +137,12 @@ class MqttAdapter(Adapter[MqttSettings]):
         self._wanted = False
         self._link.close()
 
+    def _reach(self, deadline: Deadline) -> None:
+        self._link.reach(deadline)
+
     def _ready(self, deadline_s: float) -> Deadline:
         """Be connected to a machine that is there and has no alarm."""
-        if not self._wanted:
-            raise LinkError("the adapter is not open")
-        deadline = Deadline(deadline_s)
-        self._link.reach(deadline)
+        deadline = super()._ready(deadline_s)
         if self.settings.status:
             self._link.refresh(deadline)
             state = self._state(self.settings.status, deadline)
@@ -275,6 +262,10 @@ class MqttAdapter(Adapter[MqttSettings]):
             raise LinkError(f"the machine told the result {quoted(word)}, which is neither valid nor non-valid")
         told = {name: since_trigger(topic) for name, topic in words.measurements.items()}
         return Outcome(True, measurements={name: _number(name, text) for name, text in told.items() if text})
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)  # tells one request from another
 
 
 def _text(message: Received) -> str:

@@ -127,12 +127,7 @@ class MqttLink:
         self._lost = "not connected"
 
     def refresh(self, deadline: Deadline) -> None:
-        """Make sure that the broker is there now: what was heard last is worth nothing if nobody could say more.
-
-        Raises:
-            DeadlineError: it did not answer.
-            LinkError: the connection is lost.
-        """
+        """Make sure that the broker is there now: what was heard last is worth nothing if nobody could say more."""
         try:
             self._call(
                 self._unless_cut(lambda client: client.subscribe(self._topics[-1], self._settings.qos)), deadline
@@ -141,12 +136,7 @@ class MqttLink:
             raise LinkError(f"the broker does not answer: {error}") from error
 
     def publish(self, topic: str, payload: str, deadline: Deadline) -> None:
-        """Send a message; with QoS 1 or 2 the broker has it when this returns.
-
-        Raises:
-            DeadlineError: the broker did not confirm it.
-            LinkError: the connection is lost.
-        """
+        """Send a message; with QoS 1 or 2 the broker has it when this returns."""
         try:
             qos = self._settings.qos
             self._call(self._unless_cut(lambda client: client.publish(topic, payload, qos)), deadline)
@@ -162,12 +152,7 @@ class MqttLink:
         return self._latest.get(topic)
 
     def wait_for(self, check: Callable[[Received], T | None], since: int, deadline: Deadline, what: str) -> T:
-        """Show every message after number `since` to `check` until it has an answer.
-
-        Raises:
-            DeadlineError: it had none in time.
-            LinkError: the connection is lost.
-        """
+        """Show every message after number `since` to `check` until it has an answer."""
         while True:
             with self._news:
                 fresh = [message for message in self._messages if message.number > since]

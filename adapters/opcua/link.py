@@ -51,11 +51,7 @@ class Link:
         await self._end.wait()
 
     def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float) -> T:
-        """Wait for a coroutine in the thread.
-
-        Raises:
-            TimeoutError: it took too long, and was cancelled.
-        """
+        """Wait for a coroutine in the thread; one that takes too long is cancelled."""
         future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, timeout_s), self._loop)
         return future.result(timeout_s + _GRACE_S)
 

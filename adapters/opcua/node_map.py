@@ -1,7 +1,7 @@
 """The node map of a machine that speaks OPC UA, and what can be wrong with it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,8 +16,6 @@ from adapters.shared.signals import (
     Parameter,
     Place,
     Signal,
-    State,
-    Trial,
     map_complaints,
 )
 from tuner.adapter import AdapterSettings, ParameterInfo
@@ -87,25 +85,6 @@ class Start(Command):
         return self
 
 
-class OpcuaTrial(Trial):
-    """How a part is made."""
-
-    start: Start = Field(description="the variable or the method that starts a part")
-    done: DoneNode = Field(description="what the machine shows when the part is finished")
-    valid: SignalNode | None = None
-    reason: CodeNode | None = None
-    busy: SignalNode | None = None
-    tag: Node | None = None
-    made: Node | None = None
-
-
-class OpcuaState(State):
-    """How the machine is."""
-
-    alarm: CodeNode | None = None
-    ready: SignalNode | None = None
-
-
 class Security(AdapterSettings):
     """Signing and encryption."""
 
@@ -119,7 +98,7 @@ class Security(AdapterSettings):
     application_uri: str = Field("urn:process-tuner", description="tuner's name, the same as in its certificate")
 
 
-class OpcuaSettings(HandshakeSettings):
+class OpcuaSettings(HandshakeSettings[Start, DoneNode, SignalNode, CodeNode, Node, MeasurementNode, ParameterNode]):
     """The table `[campaign.adapter.settings]` of a machine that speaks OPC UA."""
 
     endpoint: str = Field(pattern=r"^opc\.tcp://[^\s/@]+(/\S*)?$", description='"opc.tcp://host:port/path"')
@@ -128,11 +107,6 @@ class OpcuaSettings(HandshakeSettings):
     password_file: Path | None = Field(None, description="file with the user's password")
     password_env: str | None = Field(None, description="environment variable with the user's password")
     security: Security | None = Field(None, description="signing and encryption")
-    parameters: Mapping[str, ParameterNode] = Field(description="one entry for every parameter, by its name")
-    trial: OpcuaTrial = Field(description="how a part is made")
-    state: OpcuaState = Field(default_factory=OpcuaState, description="alarm and readiness")
-    measurements: Mapping[str, MeasurementNode] = Field(default_factory=dict, description="of a valid part")
-    interlocks: Mapping[str, SignalNode] = Field(default_factory=dict, description="yes, or no setting is sent")
 
 
 def complaints_on(settings: OpcuaSettings, parameters: Sequence[ParameterInfo]) -> list[str]:

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from adapters.serial.port import LinePort
 from adapters.serial.text import SerialSettings, read_values, setting_lines, template_complaints, trial_outcome
+from adapters.shared.reaching import ReachingAdapter
 from adapters.shared.values import AlarmError, Deadline, check_setting, quoted
 from tuner.adapter import (
-    Adapter,
     AdapterError,
     AdapterSettings,
     DeadlineError,
@@ -23,16 +23,14 @@ from tuner.adapter import (
 from tuner.basics.address import endpoint_address, file_address
 
 
-class SerialAdapter(Adapter[SerialSettings]):
+class SerialAdapter(ReachingAdapter[SerialSettings]):
     """Speaks a line protocol over a serial port, with templates and patterns from the configuration."""
 
     Settings: ClassVar[type[AdapterSettings]] = SerialSettings
 
     def __init__(self, settings: SerialSettings, parameters: Sequence[ParameterInfo]) -> None:
-        """See `Adapter`."""
         super().__init__(settings, parameters)
         self._port = LinePort(settings)
-        self._wanted = False  # whether the daemon has opened us; the port itself may be lost in between
         self._alarm = ""
 
     @classmethod
@@ -53,11 +51,6 @@ class SerialAdapter(Adapter[SerialSettings]):
     def of_this_host(cls, settings: SerialSettings) -> Sequence[str]:
         """The port: a device, or an address of pyserial's that may name files too."""
         return (*super().of_this_host(settings), "port")
-
-    def open(self, deadline_s: float) -> None:
-        """Open the port; if the machine has a greeting, wait for it."""
-        self._wanted = True
-        self._reach(Deadline(deadline_s))
 
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Send a line for each parameter, or one for all; every one must be accepted."""
@@ -119,15 +112,8 @@ class SerialAdapter(Adapter[SerialSettings]):
         self._wanted = False
         self._port.close()
 
-    def _ready(self, deadline_s: float) -> Deadline:
-        if not self._wanted:
-            raise LinkError("the adapter is not open")
-        deadline = Deadline(deadline_s)
-        self._reach(deadline)
-        return deadline
-
     def _reach(self, deadline: Deadline) -> None:
-        """Open the port if it is not, or no longer, open."""
+        """Open the port if it is not, or no longer, open; if the machine has a greeting, wait for it."""
         if self._port.is_open:
             return
         self._port.open()

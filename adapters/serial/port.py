@@ -67,11 +67,7 @@ class LinePort:
         return self._port is not None
 
     def open(self) -> None:
-        """Take the port for ourselves alone.
-
-        Raises:
-            LinkError: it is not there, or somebody else has it.
-        """
+        """Take the port for ourselves alone."""
         s = self._settings
         try:
             port = serial.serial_for_url(
@@ -102,12 +98,7 @@ class LinePort:
                 port.close()
 
     def write(self, line: str, deadline: Deadline) -> None:
-        """Send a line.
-
-        Raises:
-            DeadlineError: the other side takes nothing.
-            LinkError: the port is gone; it has been closed.
-        """
+        """Send a line; a port that is gone is closed."""
         try:
             self._port.write_timeout = max(deadline.left_s(), _SHORTEST_WAIT_S)
             self._port.write(line.encode(self._settings.encoding) + self._ending)
@@ -117,12 +108,7 @@ class LinePort:
             self._lost(error)
 
     def read_line(self, deadline: Deadline) -> str:
-        """The next line, without its ending.
-
-        Raises:
-            DeadlineError: none has come.
-            LinkError: it cannot be read, or the port is gone; then it has been closed.
-        """
+        """The next line, without its ending; a port that is gone is closed."""
         line = self._next_line(deadline)
         if self._tail_of_late:
             self._tail_of_late = False

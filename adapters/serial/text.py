@@ -17,11 +17,6 @@ _NOT_MEASUREMENTS = ("tag", "photo", "reason")
 
 
 def _pattern(text: str) -> str:
-    """A regular expression, checked.
-
-    Raises:
-        ValueError: as a sentence for the user.
-    """
     try:
         re.compile(text)
     except re.error as error:
@@ -98,11 +93,7 @@ def setting_lines(
 def read_values(
     settings: SerialSettings, parameters: Sequence[ParameterInfo], ask: Callable[[str], "re.Match[str]"]
 ) -> dict[str, Value]:
-    """Ask for all values, one by one or together.
-
-    Raises:
-        LinkError: one of them is not of its parameter's kind, or the answer speaks of another parameter.
-    """
+    """Ask for all values, one by one or together."""
     if "name" not in _fields(settings.read):
         match = ask(settings.read)
         return {p.name: value_from_text(p, match.group(p.name) or "") for p in parameters}
@@ -119,11 +110,7 @@ def read_values(
 
 
 def trial_outcome(settings: SerialSettings, match: "re.Match[str]") -> Outcome:
-    """The outcome a result line tells.
-
-    Raises:
-        LinkError: a measurement is not a finite number.
-    """
+    """The outcome a result line tells."""
     groups = match.groupdict()
     if match.re.pattern != settings.valid:
         return Outcome(valid=False, reason=groups.get("reason") or NO_REASON)

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from adapters.shared.signals import Code, Command, HandshakeSettings, Measurement, Parameter, Place, Raw, Signal
+from adapters.shared.signals import AnySettings, Code, Command, Measurement, Parameter, Place, Raw, Signal
 from adapters.shared.values import check_setting
 from tuner.adapter import (
     Adapter,
@@ -33,18 +33,11 @@ from tuner.basics.text import listed, shown
 _WHOLE = 1e-3  # how far a number read back may be from the whole one that it is meant to be: scales and float32 round
 _FLOAT32 = 2.0**-23  # relative
 
-H = TypeVar("H", bound=HandshakeSettings)
+H = TypeVar("H", bound=AnySettings)
 
 
 class HandshakeAdapter(Adapter[H], Generic[H]):
-    """The part of an adapter that is the same whether values are in registers or in nodes.
-
-    Args:
-        settings: See `Adapter`.
-        parameters: See `Adapter`.
-        sleep: Passed in so that tests need not wait.
-        clock: Monotonic seconds.
-    """
+    """The part of an adapter that is the same whether values are in registers or in nodes."""
 
     def __init__(
         self,
@@ -238,11 +231,7 @@ def _to_raw(entry: Parameter, value: Value) -> Raw:
 
 
 def _check_kept(info: ParameterInfo, wanted: float, kept: float) -> None:
-    """Refuse what the machine's type would round away from the setting, or out of the limits.
-
-    Raises:
-        RefusedError: before anything was sent.
-    """
+    """Refuse what the machine's type would round away from the setting, or out of the limits."""
     whole = _WHOLE if info.kind == "integer" else 0.0
     noise = _FLOAT32 * max(abs(info.low or 0.0), abs(info.high or 0.0))  # a limit need not be a number of 32 bits
     if not info.domain.inside(kept, whole + noise):

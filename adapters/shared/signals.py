@@ -1,6 +1,7 @@
 """The settings that machines of registers and of nodes have in common: where values are, and what they mean."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from pydantic import Field, field_validator
 
@@ -64,38 +65,50 @@ class Code(Place):
     codes: Mapping[str, str] = Field(default_factory=dict, description="sentences for the operator, by code")
 
 
-class Trial(AdapterSettings):
+B = TypeVar("B", bound=Place)  # what a part is begun with
+D = TypeVar("D", bound=Done)
+S = TypeVar("S", bound=Signal)
+C = TypeVar("C", bound=Code)
+T = TypeVar("T", bound=Place)  # a text
+M = TypeVar("M", bound=Measurement)
+P = TypeVar("P", bound=Parameter)
+
+
+class Trial(AdapterSettings, Generic[B, D, S, C, T]):
     """How a part is made."""
 
-    start: Place = Field(description="what tuner writes to start a part")
-    done: Done = Field(description="what the machine shows when the part is finished")
-    valid: Signal | None = Field(None, description="whether the part can be judged; none: every part without alarm can")
-    reason: Code | None = Field(None, description="why a part is not valid")
-    busy: Signal | None = Field(None, description="whether the machine is making a part")
-    tag: Place | None = Field(None, description="where the tag of the part to be made is written")
-    made: Place | None = Field(None, description="where the machine shows the tag of the part it has finished")
+    start: B = Field(description="what tuner writes or calls to start a part")
+    done: D = Field(description="what the machine shows when the part is finished")
+    valid: S | None = Field(None, description="whether the part can be judged; none: every part without alarm can")
+    reason: C | None = Field(None, description="why a part is not valid")
+    busy: S | None = Field(None, description="whether the machine is making a part")
+    tag: T | None = Field(None, description="where the tag of the part to be made is written")
+    made: T | None = Field(None, description="where the machine shows the tag of the part it has finished")
 
 
-class State(AdapterSettings):
+class State(AdapterSettings, Generic[S, C]):
     """How the machine is."""
 
-    alarm: Code | None = Field(None, description="ends a trial as non-valid, and forbids the next one")
-    ready: Signal | None = Field(None, description="whether the machine takes orders; none: always")
+    alarm: C | None = Field(None, description="ends a trial as non-valid, and forbids the next one")
+    ready: S | None = Field(None, description="whether the machine takes orders; none: always")
 
 
-class HandshakeSettings(AdapterSettings):
-    """What the subclasses extend, with their own kind of places."""
+class HandshakeSettings(AdapterSettings, Generic[B, D, S, C, T, M, P]):
+    """What the machine's kind of places is filled in for: the places of its map."""
 
     poll_interval_s: float = Field(0.2, gt=0, le=60, description="seconds between two looks at done")
     timeout_s: float = Field(2.0, gt=0, le=60, description="seconds until one request counts as unanswered")
-    parameters: Mapping[str, Parameter] = Field(description="one entry for every parameter, by its name")
-    trial: Trial = Field(description="how a part is made")
-    state: State = Field(default_factory=State, description="alarm and readiness")
-    measurements: Mapping[str, Measurement] = Field(default_factory=dict, description="numbers of a valid part")
-    interlocks: Mapping[str, Signal] = Field(default_factory=dict, description="what must be yes to send a setting")
+    parameters: Mapping[str, P] = Field(description="one entry for every parameter, by its name")
+    trial: Trial[B, D, S, C, T] = Field(description="how a part is made")
+    state: State[S, C] = Field(default_factory=lambda: State(), description="alarm and readiness")
+    measurements: Mapping[str, M] = Field(default_factory=dict, description="numbers of a valid part")
+    interlocks: Mapping[str, S] = Field(default_factory=dict, description="what must be yes to send a setting")
 
 
-def map_complaints(settings: HandshakeSettings, parameters: Sequence[ParameterInfo], *, codes: bool) -> list[str]:
+AnySettings = HandshakeSettings[Any, Any, Any, Any, Any, Any, Any]
+
+
+def map_complaints(settings: AnySettings, parameters: Sequence[ParameterInfo], *, codes: bool) -> list[str]:
     """Entries that lack or are too many, and choices that have no code where the machine needs `codes`."""
     names = [info.name for info in parameters]
     missing = [name for name in names if name not in settings.parameters]

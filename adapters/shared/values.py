@@ -2,7 +2,7 @@
 
 import string
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -28,14 +28,13 @@ class AlarmError(RefusedError):
 class Deadline:
     """How much of a call's time is left."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
+        self._end = time.monotonic() + seconds
 
     def left_s(self) -> float:
         """Seconds until the deadline, 0 after it."""
-        return max(0.0, self._end - self._clock())
+        return max(0.0, self._end - time.monotonic())
 
 
 class _OutcomeMessage(BaseModel):
@@ -53,9 +52,6 @@ def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> dict
     """The setting in the types of its parameters; one that is incomplete or has a value of the wrong kind is refused.
 
     Limits and grids are the gate's: on its way a machine may be sent what people have set by hand.
-
-    Raises:
-        RefusedError: with the first thing that is wrong.
     """
     names = [parameter.name for parameter in parameters]
     if set(setting) != set(names):
@@ -67,22 +63,14 @@ def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> dict
 
 
 def value_from_json(parameter: ParameterInfo, raw: object) -> Value:
-    """A value the machine sent as JSON, in the type of its parameter.
-
-    Raises:
-        LinkError: it is of another type, or not finite.
-    """
+    """A value the machine sent as JSON, in the type of its parameter."""
     if what := parameter.domain.not_a(raw):
         raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not {what}")
     return parameter.domain.plain(raw)
 
 
 def value_from_text(parameter: ParameterInfo, text: str) -> Value:
-    """A value the machine sent as plain text, in the type of its parameter.
-
-    Raises:
-        LinkError: it is not a number, or not finite.
-    """
+    """A value the machine sent as plain text, in the type of its parameter."""
     if parameter.kind == "choice":
         return text
     try:
@@ -93,11 +81,7 @@ def value_from_text(parameter: ParameterInfo, text: str) -> Value:
 
 
 def object_from_json(text: bytes | str, who: str) -> dict[str, Any]:
-    """A JSON object; NaN and infinities, which are no JSON, are left to who looks at the values.
-
-    Raises:
-        LinkError: it is something else, or too long.
-    """
+    """A JSON object; NaN and infinities, which are no JSON, are left to who looks at the values."""
     if len(text) > LONGEST_MESSAGE:
         raise LinkError(f"{who} answered with {len(text)} bytes; at most {LONGEST_MESSAGE} are allowed")
     try:
@@ -107,11 +91,7 @@ def object_from_json(text: bytes | str, who: str) -> dict[str, Any]:
 
 
 def outcome_from_json(raw: dict[str, Any], who: str) -> Outcome:
-    """An outcome from `{"valid": true}`, with reason, measurements and photo if they are there.
-
-    Raises:
-        LinkError: it is not an outcome.
-    """
+    """An outcome from `{"valid": true}`, with reason, measurements and photo if they are there."""
     try:
         message = _OutcomeMessage.model_validate(raw)
     except ValidationError as error:
@@ -143,11 +123,7 @@ def quoted(text: bytes | str) -> str:
 
 
 def check_template(template: str, fields: Collection[str]) -> str:
-    """A template in which only these fields stand in braces, without attributes or indices.
-
-    Raises:
-        ValueError: as a sentence for the user.
-    """
+    """A template in which only these fields stand in braces, without attributes or indices."""
     allowed = ", ".join(f"{{{field}}}" for field in fields) or "none"
     try:
         found = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]

@@ -146,21 +146,13 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         """Switch the machine off."""
         self._open = False
 
-    def _number(self, place: int, parameter: ParameterInfo) -> float:
-        """The problem's variable; a choice stands for evenly spaced values of it."""
-        value = self._setting[parameter.name]
-        if not parameter.choices:
-            return float(value)
-        share = parameter.choices.index(str(value)) / (len(parameter.choices) - 1)
-        low, high = self._problem.bounds[place]
-        return float(low + share * (high - low))
-
     def _make_part(self, tag: str, deadline_s: float) -> Outcome:
         if self.settings.seconds_per_trial > deadline_s:
             self._sleep(deadline_s)
             raise DeadlineError(f"the trial takes {self.settings.seconds_per_trial} s, the deadline was {deadline_s} s")
         self._sleep(self.settings.seconds_per_trial)
-        point = np.array([[self._number(place, parameter) for place, parameter in enumerate(self.parameters)]])
+        values = [(self._setting[parameter.name], parameter.choices) for parameter in self.parameters]
+        point = np.array([[self._problem.variable(place, *value) for place, value in enumerate(values)]])
         if not self._problem.is_valid(point)[0]:
             outcome = Outcome(valid=False, reason="the machine made no part at this setting")
         elif self._happens("scrap", self.settings.non_valid_probability):

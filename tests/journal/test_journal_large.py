@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.journal.fill import bodies, fill
 from tests.patience import PATIENT_S
 from tuner.journal import Store, canonical
-from tuner.journal.fill import bodies, fill
 
 ROOT = Path(__file__).parents[2]
 

@@ -55,7 +55,6 @@ def test_every_write_notices_it(path):
         for write in (
             lambda: store.save_snapshot("kiln", 1, "{}"),
             lambda: store.prune_replies(1.0),
-            store.rebuild_campaigns,
         ):
             with pytest.raises(LostError):
                 write()

@@ -53,11 +53,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def append_to(path: Path, *, read: bool = False) -> int:
-    """The descriptor of a file that grows, such as a log; the file is made if there is none.
-
-    Raises:
-        OSError: It cannot be written, or is a link.
-    """
+    """The descriptor of a file that grows, such as a log; the file is made if there is none."""
     try:
         access = os.O_RDWR if read else os.O_WRONLY
         return os.open(path, access | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
@@ -68,11 +64,7 @@ def append_to(path: Path, *, read: bool = False) -> int:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory for files that people ask for, and its parents, unless it exists.
-
-    Raises:
-        FileNotWrittenError: That is not possible, or it is a link.
-    """
+    """Make a directory for files that people ask for, and its parents, unless it exists."""
     if path.is_symlink():
         raise FileNotWrittenError(f"{path} cannot be made: it is a link; name the directory itself")
     try:
@@ -82,11 +74,7 @@ def make_directory(path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Say before a long computation that its result could not be written.
-
-    Raises:
-        FileNotWrittenError: as `whole_file`.
-    """
+    """Say before a long computation that its result could not be written."""
     _check_place(path)
     if not _is_device(path):
         try:

@@ -52,11 +52,7 @@ def owners(requests: str) -> str:
 
 
 def checked_endpoint(text: str) -> str:
-    """An endpoint as it is.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """An endpoint as it is."""
     allowed = 'allowed: "ipc:///absolute/path" or "tcp://host:port"'
     if text.startswith("ipc://"):
         path = text.removeprefix("ipc://")

@@ -1,4 +1,4 @@
-"""What people, machines and clocks ask of a campaign: frozen models; those of people come from people.py, for light clients."""
+"""What people, machines and clocks ask of a campaign: frozen models; those of people are in people.py."""
 
 from pydantic import Field
 

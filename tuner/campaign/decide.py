@@ -46,11 +46,7 @@ class Actor:
 
 
 def decide(state: State | None, command: c.Command, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
-    """The events that a command makes.
-
-    Raises:
-        Refusal: It is not allowed now, or makes no sense.
-    """
+    """The events that a command makes."""
     if isinstance(command, c.Create):
         if state is not None:
             raise Refusal("exists", f"there is a campaign {state.name} already")

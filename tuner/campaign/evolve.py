@@ -276,11 +276,7 @@ def _why(error: ValidationError) -> str:
 
 
 def parsed(seq: int, at: str, actor: str, body: str) -> Recorded:
-    """An event from its row of the journal.
-
-    Raises:
-        HistoryError: The body is no event of this version.
-    """
+    """An event from its row of the journal."""
     try:
         return Recorded(seq, datetime.fromisoformat(at), actor, e.EVENT.validate_json(body))
     except ValidationError as error:

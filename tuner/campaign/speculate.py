@@ -10,13 +10,7 @@ from tuner.campaign.step import follow
 
 
 def futures(state: State, now: datetime, operators: tuple[str, ...]) -> Iterator[State]:
-    """States in which a proposal is due, after answers that may come; the likely ones first.
-
-    Args:
-        state: The campaign now.
-        now: The time.
-        operators: Who may answer, the likeliest first.
-    """
+    """States in which a proposal is due, after answers that `operators` may give; the likely ones first."""
     yield from _deeper(state, now, operators, depth=2)
 
 

@@ -105,9 +105,6 @@ class State:
     """One campaign.
 
     Attributes:
-        name: Its name.
-        terms: Its terms.
-        mode: The state word.
         since: When it came to this mode.
         created_at: When it began to exist.
         series: Makes its part tags unlike those of any other campaign, also of one with the same name elsewhere.
@@ -115,7 +112,6 @@ class State:
         fault: The first fault since it last ran.
         count: How many events have made this state.
         seq: The journal's number of the last of them.
-        lot: The material.
         trials: In their order; the n-th has number n.
         duels: Likewise.
         judgments: Likewise.

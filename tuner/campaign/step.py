@@ -18,16 +18,8 @@ def step(
 ) -> Stepped:
     """What a command makes happen, with everything that follows by itself; empty if it changes nothing.
 
-    Args:
-        name: The campaign.
-        state: As it is; None if it does not exist yet.
-        command: What is asked.
-        actor: Who asks; what follows by itself is signed by the system.
-        now: The time.
-        seq: The journal's last number; by default the last of this campaign.
-
-    Raises:
-        Refusal: The command is not allowed now, or makes no sense.
+    `seq` is the journal's last number, by default the last of this campaign. What follows by itself is signed by the
+    system.
     """
     return follow(name, state, decide(state, command, actor, now), actor.signature, now, seq=seq)
 

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from tuner.config.campaign import AdapterDeadlines, Budget, Campaign, Policy
-from tuner.config.parameters import Choice, Parameter
+from tuner.config.parameters import Parameter
 from tuner.config.section import Section
 
 # what may change in a campaign under way; everything else is what its trials mean
@@ -57,19 +57,9 @@ class Terms(Section):
 
     def space_json(self) -> dict[str, Any]:
         """The search space as plain data, the form that `tuner.compute.tasks` reads."""
-        return {"parameters": [_of_space(p) for p in self.parameters], "constraints": list(self.constraints)}
+        return {"parameters": [p.space_json() for p in self.parameters], "constraints": list(self.constraints)}
 
     def fixed(self) -> dict[str, Any]:
         """What must stay as it is while the campaign lives."""
         parameters = [p.model_dump(mode="json", exclude=set(CHANGEABLE_OF_PARAMETER)) for p in self.parameters]
         return {"machine": self.machine, "seed": self.seed, "parameters": parameters, "constraints": self.constraints}
-
-
-def _of_space(parameter: Parameter) -> dict[str, Any]:
-    data: dict[str, Any] = {"kind": parameter.kind, "name": parameter.name, "unit": parameter.unit}
-    if isinstance(parameter, Choice):
-        return {**data, "choices": list(parameter.choices)}
-    data |= {"low": parameter.low, "high": parameter.high}
-    if parameter.kind == "stepped":
-        return {**data, "step": parameter.step}
-    return {**data, "log": parameter.log}

@@ -12,16 +12,7 @@ _FURTHEST = timedelta(days=2)
 
 
 def may_ask_at(questions: Questions, now: datetime, asked: Sequence[datetime]) -> datetime | None:
-    """The first moment from now on when a question may be asked: now itself, or later.
-
-    Args:
-        questions: The windows.
-        now: In UTC.
-        asked: When the latest questions were asked, in order.
-
-    Returns:
-        None if the windows leave no time of the day at all.
-    """
+    """The first moment from now on, in UTC, when a question may be asked after those that were; None: there is none."""
     moment = _after_pause(questions, now, asked)
     zone = _zone(questions.timezone)
     windows = (*questions.quiet_hours, *questions.breaks)

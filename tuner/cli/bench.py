@@ -32,17 +32,14 @@ bench.add_command(start)
 
 
 def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Split at commas; None stays None."""
     return None if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
 
 
 def _dimensions(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
-    """Split at commas into numbers of dimensions."""
     return _numbers(_words(ctx, param, value) or (), 1, 50, f"{value!r} is not a list such as 2,6")
 
 
 def _counts(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
-    """Split at commas into numbers of rows."""
     return _numbers(_words(ctx, param, value) or (), 3, 5000, f"{value!r} is not a list such as 20,50,100")
 
 

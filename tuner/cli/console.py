@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from tuner.cli.state_option import state_option
+from tuner.cli.connection import found, typed_first
 
 if TYPE_CHECKING:
     from tuner.wire.endpoint import Link
@@ -18,43 +17,21 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def connection(function: F) -> F:
+def linked(function: F) -> F:
     """The options by which a console finds the daemon; the command gets a `Link` as its first argument."""
 
-    @click.option("--connect", envvar="TUNER_CONNECT", metavar="ENDPOINT", help="Where the daemon answers requests.")
-    @click.option(
-        "--key",
-        envvar="TUNER_KEY",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Key file; needed over tcp, see `tuner keys new`.",
-    )
-    @state_option
+    @found
     @click.option("--campaign", envvar="TUNER_CAMPAIGN", metavar="NAME", help="Which campaign; default: the only one.")
     @click.option("--language", metavar="LANGUAGE", help="en, de, es or zh; default: the environment's.")
     @functools.wraps(function)
     def command(*args: Any, connect: str | None, key: Path | None, state: Path | None, **kwargs: Any) -> Any:
-        return function(link_of(connect, key, state), *args, **kwargs)
+        from tuner.wire.client import Client
+
+        where, key, state = typed_first(connect, key, state)
+        client = Client.local(state) if where is None and key is None else Client.connect(where, key=key)
+        return function(client.link, *args, **kwargs)
 
     return command  # type: ignore[return-value]
-
-
-def link_of(connect: str | None, key: Path | None, state: Path | None) -> "Link":
-    """Where the daemon is, as the options say; without any on this machine."""
-    from tuner.wire.client import Client
-
-    if connect is None and key is None:
-        return Client.local(state).link
-    if state is not None and _typed("state"):
-        if _typed("connect") or _typed("key"):
-            raise click.UsageError("give either --state, for a daemon on this machine, or --connect and --key")
-        return Client.local(state).link
-    return Client.connect(connect, key=key).link
-
-
-def _typed(name: str) -> bool:
-    """Whether an option was given on the command line rather than by the environment."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def operator_option(function: F) -> F:
@@ -77,11 +54,7 @@ def signed_in(operator: str | None) -> str | None:
 
 
 def need_terminal(environ: Mapping[str, str]) -> None:
-    """Refuse to paint where nobody would see it or no key would ever come.
-
-    Raises:
-        click.UsageError: Keys do not come from a terminal, or the screen (written to stderr) does not go to one.
-    """
+    """Refuse to paint where nobody would see it or no key would ever come."""
     if environ.get("TEXTUAL_DRIVER"):  # a browser's console has no terminal of its own
         return
     instead = "`tuner ask` is the console in plain lines"
@@ -92,7 +65,7 @@ def need_terminal(environ: Mapping[str, str]) -> None:
 
 
 @click.command()
-@connection
+@linked
 @operator_option
 @click.option("--serve", is_flag=True, help="Show the console in a browser on this machine instead.")
 @click.option("--port", default=8620, show_default=True, type=click.IntRange(1, 65535), help="For --serve.")
@@ -131,7 +104,7 @@ def console(
 
 
 @click.command()
-@connection
+@linked
 @operator_option
 def ask(link: "Link", campaign: str | None, language: str | None, operator: str | None) -> None:
     """Compare parts in plain lines, for serial terminals and screen readers."""
@@ -143,7 +116,7 @@ def ask(link: "Link", campaign: str | None, language: str | None, operator: str 
 
 
 @click.command()
-@connection
+@linked
 @click.option(
     "--hours", default=8.0, show_default=True, type=click.FloatRange(0, 24 * 366, min_open=True), help="How far back."
 )

@@ -42,7 +42,6 @@ _after = click.option("--after", type=click.IntRange(0), metavar="EVENT", help="
 
 
 def _place(state: Path | None, file: Path | None = None) -> Path:
-    """Return the journal that the options mean."""
     if file is None:
         return state_directory(state) / FILE_NAME
     if click.get_current_context().get_parameter_source("state") is ParameterSource.COMMANDLINE:
@@ -86,8 +85,7 @@ def verify(state: Path | None, file: Path | None, expect_head: str | None) -> No
             verdict = store.verify(progress, expect_head=expect_head)
         faults = unreadable(store) if verdict.ok else {}
     if not verdict.ok:
-        at = "" if verdict.first_bad_seq is None else f"event {verdict.first_bad_seq}: "
-        raise TunerError(f"{path}: {at}{verdict.why}\n{counted(verdict.events, 'event')} before that follow each other")
+        raise TunerError(f"{path}: {verdict.fault}\n{counted(verdict.events, 'event')} before that follow each other")
     if faults:
         lines = [f"campaign {name}: {why}" for name, why in faults.items()]
         raise TunerError(

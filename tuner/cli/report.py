@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from tuner.basics.files import check_writable, write_text
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.connection import open_client
+from tuner.cli.connection import open_client, typed_first
 from tuner.cli.state_option import state_directory, state_option
 from tuner.journal.store import FILE_NAME
 
@@ -37,8 +36,7 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
     target = out or Path(f"{campaign}.html")
     check_writable(target)
     made = datetime.now(UTC)
-    if _typed("state") and not (_typed("connect") or _typed("key")):
-        connect = key = None  # what was typed goes before what the environment says
+    connect, key, state = typed_first(connect, key, state)
     directory = state_directory(state)
     if connect is None and key is None and os.access(directory / FILE_NAME, os.R_OK):
         story = story_of_journal(directory, campaign, made)
@@ -47,7 +45,3 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
             story = story_of_daemon(client, campaign, made)
     write_text(target, report_page(story))
     click.echo(f"{target}: report of {campaign} after {len(story.state.trials)} trials")
-
-
-def _typed(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -55,11 +55,7 @@ async def _main(setup: Setup, notifier: Notifier) -> None:
 
 
 def read(paths: Sequence[Path]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
-    """Read several configuration files as one.
-
-    Raises:
-        ConfigError: One of them is wrong, or they contradict each other.
-    """
+    """Read several configuration files as one."""
     configs = [load_config(path) for path in paths]
     campaigns: dict[str, Terms] = {}
     machines: dict[str, str] = {}

@@ -96,19 +96,13 @@ def simulate(
     """
     one_blas_thread()
     from tuner.basics.text import counted
-    from tuner.campaign.terms import Terms
-    from tuner.config.to_space import campaign_space
     from tuner.lab.judges.by_name import make_judge
     from tuner.lab.simulate.display import summary, watcher
     from tuner.lab.simulate.goals import Goal
     from tuner.lab.simulate.output import check_output, write
     from tuner.lab.simulate.prepare import chosen_campaign, scripted
-    from tuner.report.truth import OUT_OF_REACH, Truth
 
-    if in_process and state is not None:
-        raise click.UsageError("--state keeps journals, and a run --in-process has none")
-    if state is not None and state.exists() and any(state.iterdir()):
-        raise click.UsageError(f"--state: {state} is not empty")
+    _check_state(state, in_process=in_process)
     goals = [Goal.parse(text) for text in expect]
     if out is not None:
         check_output(out)
@@ -124,14 +118,28 @@ def simulate(
     way = "in-process" if in_process else "daemon"
     title = f"{base.name}, {campaigns[0].budget.trials} trials, judge {judge}, {counted(len(runs), 'seed')}, {way}"
     well = summary(runs, goals, title)  # before the file: a full disk must not cost this too
-    truth = Truth.of(Terms.of(base))
-    if truth is not None and not truth.reachable(campaign_space(base)):
-        click.echo(f"{OUT_OF_REACH} No regret here can be 0.")
+    _tell_out_of_reach(base)
     if out is not None:
-        about = {"config": str(config), "campaign": base.name, "judge": judge, "way": way, "speed": speed}
-        write(out, runs, about)
+        write(out, runs, {"config": str(config), "campaign": base.name, "judge": judge, "way": way, "speed": speed})
     if not well:
         raise click.exceptions.Exit(1)
+
+
+def _check_state(state: Path | None, *, in_process: bool) -> None:
+    if in_process and state is not None:
+        raise click.UsageError("--state keeps journals, and a run --in-process has none")
+    if state is not None and state.exists() and any(state.iterdir()):
+        raise click.UsageError(f"--state: {state} is not empty")
+
+
+def _tell_out_of_reach(campaign: "Campaign") -> None:
+    from tuner.campaign.terms import Terms
+    from tuner.config.to_space import campaign_space
+    from tuner.report.truth import OUT_OF_REACH, Truth
+
+    truth = Truth.of(Terms.of(campaign))
+    if truth is not None and not truth.reachable(campaign_space(campaign)):
+        click.echo(f"{OUT_OF_REACH} No regret here can be 0.")
 
 
 def _runs(

@@ -42,11 +42,7 @@ def stop(client: Client, wait: bool, timeout_s: float) -> None:
 
 
 def wait_until_gone(client: Client, before: StatusBody, until_s: float, say: Callable[[str], object]) -> None:
-    """Wait, and say what for whenever that changes.
-
-    Raises:
-        TryAgainError: It is still there when the time is over.
-    """
+    """Wait, and say what for whenever that changes; still being there when the time is over is an error."""
     told = ""
     while time.monotonic() < until_s:
         try:

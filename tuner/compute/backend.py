@@ -65,11 +65,6 @@ class Stats:
     speculative_s: float = 0.0
     speculative_used_s: float = 0.0
 
-    @property
-    def speculative_waste_s(self) -> float:
-        """Worker time spent ahead for nothing, so far."""
-        return self.speculative_s - self.speculative_used_s
-
 
 class Job(Protocol):
     """One holder's hold on a job; several holders may share the work."""
@@ -107,22 +102,14 @@ class Backend(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     def submit(self, name: str, payload: Mapping[str, Json], *, speculative: bool = False) -> Job:
-        """Take a job, or join the equal one that is queued, running or finished; returns at once.
-
-        Raises:
-            ComputeError: The payload is not JSON, or the backend is closed.
-        """
+        """Take a job, or join the equal one that is queued, running or finished; returns at once."""
 
     def stats(self) -> Stats:
         """Return what was done and what is under way."""
 
 
 def canonical(name: str, payload: Mapping[str, Json]) -> bytes:
-    """Return a job as bytes: equal jobs give equal bytes.
-
-    Raises:
-        ComputeError: The payload is not JSON.
-    """
+    """Return a job as bytes: equal jobs give equal bytes."""
     try:
         text = json.dumps({"name": name, "payload": payload}, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from tuner.compute.backend import ComputeError, Stats, WorkerDied
-from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Computation, Jobs
+from tuner.compute.jobs import Computation, Jobs
 from tuner.compute.worker import answer
 
 REAL, AHEAD = 10, 0  # Dask's priorities: the larger goes first
@@ -25,24 +25,10 @@ log = logging.getLogger(__name__)
 
 
 class DaskBackend(Jobs):
-    """A Dask cluster; implements `tuner.compute.backend.Backend`.
+    """A Dask cluster, whose scheduler listens at `address`; implements `tuner.compute.backend.Backend`."""
 
-    Args:
-        address: Where its scheduler listens, such as "tcp://scheduler:8786".
-        cache_count: How many results are remembered at most.
-        cache_bytes: How large they may be together.
-        connect_deadline_s: How long to wait for the scheduler.
-    """
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        cache_count: int = CACHE_COUNT,
-        cache_bytes: int = CACHE_BYTES,
-        connect_deadline_s: float = CONNECT_DEADLINE_S,
-    ) -> None:
-        super().__init__(cache_count=cache_count, cache_bytes=cache_bytes)
+    def __init__(self, address: str, *, connect_deadline_s: float = CONNECT_DEADLINE_S) -> None:
+        super().__init__()
         self._address = address
         self._connect_deadline_s = connect_deadline_s
         self._distributed: Any = None  # the package, which need not be installed, and untyped
@@ -53,11 +39,6 @@ class DaskBackend(Jobs):
         self._sent = 0
 
     async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            ComputeError: Dask is not installed, or nobody answers at the address.
-        """
         try:
             self._distributed = import_module("distributed")
         except ImportError as error:

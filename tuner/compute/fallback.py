@@ -26,15 +26,8 @@ REPEAT = "The model was not ready in time: repeats a setting, because none is le
 def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal:
     """Return a new setting near the champion, or far from everything tried; always the same one for the same state.
 
-    Steps towards scrap are avoided while there are others. Nothing was fitted: the probabilities are None.
-
-    Args:
-        optimizer: What is known.
-        space: Where to look; the optimiser's own may be without the constraints.
-        asks: How many proposals were made; with the optimiser's seed it gives the random numbers.
-
-    Raises:
-        SpaceError: No setting satisfies all constraints.
+    Steps towards scrap are avoided while there are others. Nothing was fitted: the probabilities are None. The
+    optimiser's own space may be without the constraints. The number of `asks` and its seed give the random numbers.
     """
     ledger, opponent = optimizer.ledger, optimizer.champion
     trials = list(ledger.trials.values())

@@ -70,11 +70,7 @@ class Worker(asyncio.Protocol):
         return await self._message
 
     async def greeted(self) -> None:
-        """Wait until the worker says its number.
-
-        Raises:
-            WorkerLostError: It ended before.
-        """
+        """Wait until the worker says its number."""
         self.pid = int(await self._receive())
         try:
             # unlike a number, this can never come to mean another process
@@ -83,11 +79,7 @@ class Worker(asyncio.Protocol):
             raise WorkerLostError("the worker is gone") from None
 
     async def ask(self, request: bytes) -> bytes:
-        """Send a request and return the answer.
-
-        Raises:
-            WorkerLostError: The worker ended before it answered.
-        """
+        """Send a request and return the answer."""
         if self._transport is None or self.lost.done():
             raise WorkerLostError("the worker is gone")
         self._transport.writelines([HEADER.pack(len(request)), request])
@@ -107,8 +99,8 @@ class Worker(asyncio.Protocol):
 class ForkServer:
     """Forks workers from a process in which everything is imported and warm; starts that process when needed."""
 
-    def __init__(self, start_deadline_s: float) -> None:
-        self._start_deadline_s = start_deadline_s
+    def __init__(self) -> None:
+        self._start_deadline_s = START_DEADLINE_S
         self._process: asyncio.subprocess.Process | None = None
         self._control: socket.socket | None = None
         self._starting = asyncio.Lock()

@@ -155,7 +155,6 @@ class Jobs(ABC):
             self._abandon(work)
 
     def _answered(self, work: Computation, reply: bytes) -> None:
-        """Note a worker's answer."""
         if reply[:1] == DONE:
             self._settle(work, reply[1:])
         else:

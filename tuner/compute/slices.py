@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tuner.compute.spaces import kind_of
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.space.parameters import Continuous, Parameter
@@ -41,7 +40,7 @@ def slices(known: Knowledge, points: int = POINTS, mass: float = MASS) -> list[d
         found.append(
             {
                 "name": parameter.name,
-                "kind": kind_of(parameter),
+                "kind": parameter.domain.kind,
                 "unit": parameter.unit,
                 "log": parameter.log,
                 "at": setting[parameter.name],

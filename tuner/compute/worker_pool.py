@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 from tuner.compute.backend import Stats, WorkerDied
-from tuner.compute.fork_server import START_DEADLINE_S, ForkServer, Worker, WorkerLostError
-from tuner.compute.jobs import CACHE_BYTES, CACHE_COUNT, Computation, Jobs
+from tuner.compute.fork_server import ForkServer, Worker, WorkerLostError
+from tuner.compute.jobs import CACHE_COUNT, Computation, Jobs
 
 RETRIES = 2
 BACK_OFF_S = 0.1
@@ -45,32 +45,18 @@ class Pool(Jobs):
     """Worker processes with one BLAS thread each; implements `tuner.compute.backend.Backend`.
 
     Real jobs go first; one that finds no idle worker takes that of the newest speculative job, which is queued again.
-    One more worker waits for fallbacks: they are asked for when the others are late.
-
-    Args:
-        workers: How many jobs are computed at a time.
-        cache_count: How many results are remembered at most.
-        cache_bytes: How large they may be together.
-        back_off_s: How long to wait before a worker that ended by itself is replaced; doubled each time.
-        start_deadline_s: How long a worker may take to start, the imports included.
+    One more worker waits for fallbacks: they are asked for when the others are late. A worker that ended by itself is
+    replaced after `back_off_s`, doubled each time.
     """
 
-    def __init__(
-        self,
-        workers: int = 2,
-        *,
-        cache_count: int = CACHE_COUNT,
-        cache_bytes: int = CACHE_BYTES,
-        back_off_s: float = BACK_OFF_S,
-        start_deadline_s: float = START_DEADLINE_S,
-    ) -> None:
+    def __init__(self, workers: int, *, cache_count: int = CACHE_COUNT, back_off_s: float = BACK_OFF_S) -> None:
         if workers < 1:
             raise ValueError(f"a pool has at least one worker, not {workers}")
-        super().__init__(cache_count=cache_count, cache_bytes=cache_bytes)
+        super().__init__(cache_count=cache_count)
         self._slots = [_Slot(express=True), *(_Slot() for _ in range(workers))]
         self._queue: dict[str, Computation] = {}
         self._back_off_s = back_off_s
-        self._fork_server = ForkServer(start_deadline_s)
+        self._fork_server = ForkServer()
         self._tasks: list[asyncio.Task[None]] = []
         self._changed = asyncio.Event()
 
@@ -80,7 +66,6 @@ class Pool(Jobs):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """End the workers, whatever they do."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -222,7 +207,6 @@ class Pool(Jobs):
                 self._answered(work, reply)
 
     def _lost(self, slot: _Slot, error: OSError) -> None:
-        """See what to do about a worker that is gone."""
         slot.failures += 1
         self.counts.died += 1
         log.warning("a compute worker was lost: %s", error)

@@ -175,11 +175,7 @@ class AdapterChoice(Section):
 
 
 def shared_machines(campaigns: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
-    """Sentences on campaigns that reach one machine under two names; they can take turns, so it is no error.
-
-    Args:
-        campaigns: Of each its name, the machine's name and addresses.
-    """
+    """Sentences on campaigns (name, machine, addresses) that reach one machine under two names, which is no error."""
     found = []
     for index, (name, machine, addresses) in enumerate(campaigns):
         for other, called, others in campaigns[:index]:

@@ -11,13 +11,7 @@ from tuner.core.space.expression import Constraint
 def campaign_complaints(
     names: Mapping[int, str], parameters: Mapping[int, Parameter], constraints: Mapping[int, Constraint]
 ) -> list[Complaint]:
-    """Complaints on the parameters of one campaign, by their position.
-
-    Args:
-        names: of all parameters, also of those that have errors of their own.
-        parameters: those without errors.
-        constraints: those that could be parsed.
-    """
+    """Complaints on a campaign's parameters, by their position; with errors of their own they have a name only."""
     found = repeated(names, ("parameter",), "name", "parameter")
     by_name = {parameter.name: parameter for parameter in parameters.values()}
     known = {i: _constraint(one, set(names.values()), by_name) for i, one in constraints.items()}

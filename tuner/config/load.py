@@ -72,11 +72,7 @@ def load_config(path: FilePath) -> Config:
 
 
 def parse_config(text: str, source: str) -> Config:
-    """Check the text of a configuration; `source` stands for the file name in errors.
-
-    Raises:
-        ConfigError: as `load_config`.
-    """
+    """Check the text of a configuration; `source` stands for the file name in errors."""
     if not text.strip():
         raise ConfigError(f"{source}:1: file: is empty; a configuration needs at least one table [[campaign]]")
     refused = too_much(text)

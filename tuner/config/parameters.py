@@ -1,7 +1,7 @@
 """The four kinds of parameter: continuous, integer, stepped, choice."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -39,6 +39,10 @@ class _Parameter(Section):
         """The values it may have; the kinds declare theirs, with their types."""
         info = {name: getattr(self, name, None) for name in ("low", "high", "step", "choices")}
         return Domain(self.name, self.kind, **{name: one for name, one in info.items() if one is not None})  # type: ignore[attr-defined]
+
+    def space_json(self) -> dict[str, Any]:
+        """What the optimiser is told of it, as plain data."""
+        return self.domain.to_json(self.unit, log=getattr(self, "log", False))
 
     @model_validator(mode="after")
     def _check(self) -> Self:

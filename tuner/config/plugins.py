@@ -20,11 +20,7 @@ def adapter_names() -> tuple[str, ...]:
 
 
 def load_adapter(name: str) -> type[Adapter[Any]]:
-    """Import one adapter class.
-
-    Raises:
-        AdapterNotFoundError: it is not installed, cannot be imported, or is written for another version of tuner.
-    """
+    """Import one adapter class."""
     found = tuple(entry_points(group=GROUP, name=name))
     if not found:
         installed = adapter_names()

@@ -3,9 +3,9 @@
 import numpy as np
 
 from tuner.config.campaign import Campaign
-from tuner.config.parameters import Choice, Continuous, Integer, Parameter
-from tuner.core.space import parameters as core
-from tuner.core.space.parameters import SpaceError
+from tuner.config.parameters import Parameter
+from tuner.core.space.parameters import Parameter as CoreParameter
+from tuner.core.space.parameters import SpaceError, parameter_from_json
 from tuner.core.space.space import Space
 
 _SOME = 64
@@ -31,12 +31,6 @@ def narrow(campaign: Campaign) -> str:
     return f"a search finds no setting but the known-good one that satisfies {texts}: widen them"
 
 
-def core_parameter(parameter: Parameter) -> core.Parameter:
+def core_parameter(parameter: Parameter) -> CoreParameter:
     """Return the parameter as the optimiser has it."""
-    if isinstance(parameter, Choice):
-        return core.Choice(parameter.name, parameter.choices, parameter.unit)
-    if isinstance(parameter, Continuous):
-        return core.Continuous(parameter.name, parameter.low, parameter.high, parameter.unit, parameter.log)
-    if isinstance(parameter, Integer):
-        return core.Integer(parameter.name, parameter.low, parameter.high, parameter.unit, parameter.log)
-    return core.Stepped(parameter.name, parameter.low, parameter.high, parameter.step, parameter.unit)
+    return parameter_from_json(parameter.space_json())

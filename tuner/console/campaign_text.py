@@ -187,7 +187,6 @@ def news_text(words: Words, news: News) -> str:
 
 
 def _meanwhile(words: Words, counts: object) -> str:
-    """What happened while the link was lost."""
     have: dict[str, object] = dict(counts)  # type: ignore[call-overload]
     parts = [words("count.events", count=have["events"])]
     parts += [words(f"count.{key}", count=have[key]) for key in ("trials", "scrap") if have[key]]

@@ -78,7 +78,6 @@ def gather(client: Client, name: str, hours: float) -> Shift:
 
 
 def _events(client: Client, name: str, since: datetime) -> Iterator[EventMessage]:
-    """Oldest first."""
     found: list[EventMessage] = []
     before = None
     while True:

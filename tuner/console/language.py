@@ -36,11 +36,7 @@ def load(language: str) -> Mapping[str, str]:
 
 
 def choose_language(wanted: str | None, environ: Mapping[str, str] | None = None) -> str:
-    """The language asked for, by option or TUNER_LANGUAGE, else the environment's, else English.
-
-    Raises:
-        LanguageError: The language asked for is not there.
-    """
+    """The language asked for, by option or TUNER_LANGUAGE, else the environment's, else English."""
     environ = os.environ if environ is None else environ
     wanted = wanted if wanted is not None else environ.get("TUNER_LANGUAGE") or None
     if wanted is not None:
@@ -54,11 +50,7 @@ def choose_language(wanted: str | None, environ: Mapping[str, str] | None = None
 
 
 class Words:
-    """Speaks one language.
-
-    Args:
-        language: One of `LANGUAGES`.
-    """
+    """Speaks one language."""
 
     def __init__(self, language: str) -> None:
         self.language = language

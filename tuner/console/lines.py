@@ -43,14 +43,7 @@ class InputEnd(Exception):  # noqa: N818 - not an error
 
 
 class Lines:
-    """A `Ui` of lines.
-
-    Args:
-        client: The connection.
-        options: How to start.
-        source: Where lines come from.
-        sink: Where lines go.
-    """
+    """A `Ui` of lines."""
 
     def __init__(self, client: AsyncClient, options: Options, source: TextIO, sink: TextIO) -> None:
         self._changed = asyncio.Event()

@@ -87,12 +87,7 @@ class BrowserConsole(AppService):
 
 
 class ConsoleServer(Server):
-    """Serves the console to browsers on this machine only.
-
-    Args:
-        command: What to run for each browser.
-        port: Where to listen.
-    """
+    """Serves the console to browsers on this machine only."""
 
     def __init__(self, command: Sequence[str], port: int) -> None:
         super().__init__(

@@ -52,10 +52,8 @@ class Session:
     """One console's knowledge of one daemon.
 
     Args:
-        client: The connection; its `actor` is the operator who is signed in.
         changed: Called after anything here has changed.
         only: The campaigns to follow; none: all.
-        clock: Monotonic seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The space, the exact Skew Gaussian Process and the optimiser: pure numpy and scipy; no I/O, clock, logging or global random state."""
+"""Space, exact Skew Gaussian Process, optimiser: pure; no I/O, clock, logging or global random state."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,1 +1,1 @@
-"""The shell around campaigns: one owner of all states, runners, sockets, calendar, and how the daemon starts and ends."""
+"""The shell around campaigns: one owner of all states, runners, sockets, calendar, start and end."""

@@ -33,11 +33,9 @@ log = logging.getLogger(__name__)
 
 
 class Authenticator:
-    """Lets only known keys connect, and knows what each may do.
+    """Lets only known keys connect, and knows what each may do; without `keys` there is no encrypted socket.
 
-    Args:
-        keys: The key ring, if there is an encrypted socket.
-        local_role: What members of the daemon's group may do; the rights of a socket's file decide who comes by it.
+    `local_role` is for members of the daemon's group; the rights of a socket's file decide who comes by it.
     """
 
     def __init__(self, keys: KeyRing | None, local_role: Role) -> None:
@@ -112,11 +110,7 @@ class Authenticator:
 
 
 def authorised(request: Request, sender: Sender) -> tuple[AnyOperation, Actor]:
-    """The operation and its actor.
-
-    Raises:
-        Refusal: There is no such operation, or the role does not allow it.
-    """
+    """The operation and its actor."""
     op = OPS.get(request.op)
     if op is None:
         raise Refusal("unknown_op", f"there is no operation {request.op!r}; `hello` tells which there are")

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from tuner.basics.text import listed
 from tuner.campaign import commands as c
@@ -17,30 +18,15 @@ _EXTEND_S = 30.0
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Drain:
-    """The way out.
+    """The way out; `hurry` is set when somebody does not want to wait any longer."""
 
-    Args:
-        engine: Owns the campaigns.
-        runners: What is done for each.
-        notifier: Asks the service manager for more time.
-        changed: Set with every change of a state.
-        hurry: Set when somebody does not want to wait any longer.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        runners: Mapping[str, CampaignRunner],
-        notifier: Notifier,
-        changed: asyncio.Event,
-        hurry: asyncio.Event,
-    ) -> None:
-        self._engine = engine
-        self._runners = runners
-        self._notifier = notifier
-        self._changed = changed
-        self._hurry = hurry
+    _engine: Engine
+    _runners: Mapping[str, CampaignRunner]
+    _notifier: Notifier
+    _changed: asyncio.Event
+    _hurry: asyncio.Event
 
     async def run(self, drain_s: float) -> None:
         """Finish parts under way, bring machines home; campaigns go on when the daemon is back."""

@@ -85,8 +85,6 @@ class Engine:
     """Campaigns by name.
 
     Args:
-        archive: The journal.
-        clock: The wall clock.
         publish: Called with each event once it is safe, and the state after it.
         follow: Called with each changed state once it is safe, to begin or give up work.
         unwritten: Called with a command to stop or abort that the journal did not take.

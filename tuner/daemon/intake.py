@@ -41,11 +41,7 @@ class Asked:
 
 
 def parsed(content: bytes) -> m.Request:
-    """The envelope of a request.
-
-    Raises:
-        Refusal: It is none.
-    """
+    """The envelope of a request."""
     try:
         request = m.Request.model_validate_json(content)
     except ValidationError as error:
@@ -56,11 +52,7 @@ def parsed(content: bytes) -> m.Request:
 
 
 def body_of(op: AnyOperation, request: m.Request) -> BaseModel:
-    """The body, as the operation needs it.
-
-    Raises:
-        Refusal: It is something else.
-    """
+    """The body, as the operation needs it."""
     if op.campaign and request.campaign is None:
         raise Refusal("bad_request", f"{request.op} needs the name of a campaign")
     try:

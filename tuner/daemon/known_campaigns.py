@@ -23,10 +23,6 @@ log = logging.getLogger(__name__)
 class KnownCampaigns:
     """Campaigns by name; what is over is read from the journal when somebody speaks of it.
 
-    Args:
-        archive: The journal.
-        clock: The wall clock.
-
     Attributes:
         states: Those in memory; only the engine changes them.
         set_aside: Those that cannot be read, and why.
@@ -72,11 +68,7 @@ class KnownCampaigns:
         return state
 
     async def find(self, name: str) -> State | None:
-        """A campaign's state; one that is over is read from the journal.
-
-        Raises:
-            Refusal: It cannot be read.
-        """
+        """A campaign's state; one that is over is read from the journal."""
         state = self.states.get(name)
         if state is None and name in self._ended:
             state = await self._read(name)
@@ -84,11 +76,7 @@ class KnownCampaigns:
         return state
 
     def refuse_unreadable(self, name: str) -> None:
-        """Say so where a campaign was set aside.
-
-        Raises:
-            Refusal: It was.
-        """
+        """Refuse a campaign that was set aside."""
         if name in self.set_aside:
             raise Refusal("unreadable", f"the campaign {name} is set aside: {self.set_aside[name]}; {READ_ON}")
 

@@ -12,7 +12,7 @@ from tuner.campaign.state import State
 from tuner.compute.backend import Backend, ComputeError
 from tuner.core.optimizer.records import Recommended
 from tuner.daemon.views import trial_view
-from tuner.wire import messages as m
+from tuner.wire.model_answers import Explanation, Recommendation, Slices
 
 COMPUTE_DEADLINE_S = 60.0
 MOST_ASKED = 4  # different questions that one key has begun and that are not answered yet
@@ -24,11 +24,7 @@ _Question = tuple[str, str, int]  # operation, campaign, number of its last even
 
 
 class ModelQuestions:
-    """Answers that are known, and those that are being computed.
-
-    Args:
-        compute: Knows the model.
-    """
+    """Answers that are known, and those that are being computed."""
 
     def __init__(self, compute: Backend) -> None:
         self._compute = compute
@@ -86,9 +82,9 @@ def _view(op: str, state: State, found: Any) -> BaseModel:
     if op == "recommendation":
         return _recommendation(state, found)
     if op == "slices":
-        return m.Slices(champion=found["champion"], mass=found["mass"], slices=found["slices"])
+        return Slices(champion=found["champion"], mass=found["mass"], slices=found["slices"])
     names = operator_names(state)
-    return m.Explanation(
+    return Explanation(
         trial=trial_view(state.trials[-1]) if state.trials else None,
         importance=found["importance"],
         outlook=found["outlook"],
@@ -100,12 +96,12 @@ def _view(op: str, state: State, found: Any) -> BaseModel:
     )
 
 
-def _recommendation(state: State, found: dict[str, Any] | None) -> m.Recommendation:
+def _recommendation(state: State, found: dict[str, Any] | None) -> Recommendation:
     if found is None:
-        return m.Recommendation(setting=None, champion=None, same_as_champion=False, p_better=None, p_valid=None)
+        return Recommendation(setting=None, champion=None, same_as_champion=False, p_better=None, p_valid=None)
     best = Recommended.from_json(found)
     champion = state.trials[best.champion - 1]
-    return m.Recommendation(
+    return Recommendation(
         setting=best.setting,
         champion=trial_view(champion),
         same_as_champion=best.setting == champion.setting,

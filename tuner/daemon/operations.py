@@ -43,11 +43,8 @@ class Answers:
     """Answers requests: a public method for each operation that is not simply a command for the engine.
 
     Args:
-        engine: Owns the campaigns.
-        archive: The journal.
         compute: For what only the model knows.
         machine_of: The machine of a campaign, if it has been used.
-        clock: The wall clock.
         facts: What `status` and `hello` tell about the daemon.
         stop: Called when somebody asks the daemon to end.
         troubles: How many errors of single messages there were.

@@ -39,11 +39,8 @@ class Performer:
     """Does one effect after the other.
 
     Attributes:
-        name: The campaign.
-        machine: Its machine.
         tell: Puts what came of it to the campaign.
         compute: Computes a proposal: the answer of `tuner.compute.tasks.propose`, and why it is a cheap one.
-        wait: Waits some seconds.
         news: Told what happens, and the share done.
         engine: The version that a proposal is recorded with.
         where: What is known about where the machine is.

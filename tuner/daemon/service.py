@@ -58,13 +58,10 @@ class Setup:
     """What a daemon is started with.
 
     Attributes:
-        config: The configuration.
         campaigns: Name and terms of each campaign of all files.
         read_again: Reads the files once more.
         reopen_logs: Opens the log files by their names again.
         as_read: The configuration before the command line had its say.
-        environ: The environment.
-        home: The user's home directory.
     """
 
     config: Config
@@ -159,22 +156,13 @@ class Service:
         events = [local.events, setup.places.events]
         self._sockets.bind(list(dict.fromkeys(requests)), list(dict.fromkeys(events)))
         self._calendar.start(setup.config.daemon.backup_hours)
-        facts = Facts(
-            version=version("process-tuner"),
-            started_at=self._clock(),
-            state_directory=setup.places.state_directory,
-            events=setup.places.events,
-            local_events=local.events,
-            create_over_wire=setup.config.daemon.create_over_wire,
-            create_adapters=setup.config.daemon.create_adapters,
-        )
         answers = Answers(
             self._engine,
             self._archive,
             compute,
             self._machine_of,
             self._clock,
-            facts,
+            self._facts(),
             self.stop,
             self._troubles,
             lambda: self._sockets.busy,
@@ -202,6 +190,18 @@ class Service:
             for job in jobs:
                 job.cancel()
             await asyncio.gather(*jobs, return_exceptions=True)
+
+    def _facts(self) -> Facts:
+        setup = self._setup
+        return Facts(
+            version=version("process-tuner"),
+            started_at=self._clock(),
+            state_directory=setup.places.state_directory,
+            events=setup.places.events,
+            local_events=setup.local.events,
+            create_over_wire=setup.config.daemon.create_over_wire,
+            create_adapters=setup.config.daemon.create_adapters,
+        )
 
     async def _begin(self) -> None:
         await self._engine.resume()
@@ -363,5 +363,4 @@ def _check(path: Path, structure: bool, ended: threading.Event) -> None:
             store.quick_check()
         verdict = store.verify(pause=pause)
     if not verdict.ok:
-        at = "" if verdict.first_bad_seq is None else f"event {verdict.first_bad_seq}: "
-        raise DamagedError(f"{path}: {at}{verdict.why}; restore a backup with `tuner journal restore`")
+        raise DamagedError(f"{path}: {verdict.fault}; restore a backup with `tuner journal restore`")

@@ -67,13 +67,7 @@ class _Visit:
 
 
 class Sockets:
-    """The daemon's sockets.
-
-    Args:
-        authenticator: Knows the clients.
-        clock: The wall clock.
-        troubles: Where errors of single messages are counted.
-    """
+    """The daemon's sockets."""
 
     def __init__(self, authenticator: Authenticator, clock: Callable[[], datetime], troubles: Troubles) -> None:
         self._authenticator = authenticator
@@ -223,11 +217,7 @@ class Sockets:
             self._begin(visit, answer)
 
     def _admitted(self, listener: _Listener, client: bytes, frame: zmq.Frame, *, many: bool) -> _Visit:
-        """The request of a message; all that is not urgent is in its line afterwards.
-
-        Raises:
-            Refusal: It is not allowed, is no request, or there are too many.
-        """
+        """The request of a message; all that is not urgent is in its line afterwards."""
         now_s = asyncio.get_running_loop().time()
         sender = self._authenticator.identify(frame, listener.door)
         pace = NETWORK if listener.encrypted else LOCAL

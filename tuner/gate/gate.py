@@ -49,9 +49,7 @@ class Gate:
     """Sends settings to one machine.
 
     Args:
-        link: The machine.
         wait: Waits some seconds; passed in so that tests need not.
-        progress: Told what happens.
         where: What is known about where the machine is; whoever makes a gate for every setting keeps it.
     """
 
@@ -97,11 +95,7 @@ class Gate:
         return Answer("applied", "", have)
 
     async def changed(self, terms: Terms, setting: SettingMap) -> str | None:
-        """Why a part made now would not be one of this setting, or None.
-
-        Raises:
-            AdapterError: The machine does not say which setting it has.
-        """
+        """Why a part made now would not be one of this setting, or None."""
         have = await self._located(terms, self._where)
         if isinstance(have, Answer):
             return have.text
@@ -109,11 +103,7 @@ class Gate:
         return problem or listed(differences(terms, setting, have)) or None
 
     async def interlocked(self) -> str | None:
-        """Which interlocks forbid to go on, or None; a machine that is busy may go on.
-
-        Raises:
-            AdapterError: The machine does not say.
-        """
+        """Which interlocks forbid to go on, or None; a machine that is busy may go on."""
         return _open_ones(await self._link.health())
 
     async def _not_ready(self) -> str | None:

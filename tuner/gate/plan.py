@@ -45,11 +45,7 @@ class Span:
 
 
 def checked(terms: Terms, setting: Mapping[str, object]) -> SettingMap:
-    """The setting, if it is complete, finite, in bounds, on the grid and satisfies the constraints.
-
-    Raises:
-        GateRefusal: It is not.
-    """
+    """The setting, if it is complete, finite, in bounds, on the grid and satisfies the constraints."""
     names = [parameter.name for parameter in terms.parameters]
     if set(setting) != set(names):
         raise GateRefusal(f"a setting has a value for each of {listed(names)}, not for {listed(sorted(setting))}")
@@ -139,11 +135,7 @@ def has_ways(terms: Terms) -> bool:
 
 
 def plan(terms: Terms, have: Mapping[str, Value], target: SettingMap) -> list[Move]:
-    """The moves from what the machine has to a target: lower `order` first, no step or rate beyond its limit.
-
-    Raises:
-        GateRefusal: The target is not allowed, or no allowed way leads there.
-    """
+    """The moves from what the machine has to a target: lower `order` first, no step or rate beyond its limit."""
     return way(terms, (dict(have),) if have else (), target)
 
 
@@ -152,9 +144,6 @@ def way(terms: Terms, since: Sequence[SettingMap], target: SettingMap) -> list[M
 
     The first move is within the limits of everything that the machine may have, each other one within those of the
     move before: it must be read back before the next is sent.
-
-    Raises:
-        GateRefusal: The target is not allowed, or no allowed way leads there.
     """
     target = checked(terms, target)
     if not since:

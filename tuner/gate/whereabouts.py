@@ -18,9 +18,7 @@ from tuner.gate.plan import has_ways, misplaced, read_back_problem
 class Whereabouts:
     """What is known about one machine; outlives the calls of the gate and the adapter's processes.
 
-    Args:
-        clock: A monotonic one.
-        verified: The setting that the journal says it was verified to have, if it does.
+    `verified` is the setting that the journal says it was verified to have, if it does.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, verified: SettingMap | None = None) -> None:

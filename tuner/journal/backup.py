@@ -98,7 +98,6 @@ def _check_file(copy: Path) -> tuple[int, str]:
 
 
 def _check_all(copy: Path, progress: Callable[[int, int], None] | None) -> tuple[int, str]:
-    """Verify all of a copy; return its head."""
     db = connect_reading(copy)
     try:
         known = tables.FIRST not in tables.check_version(db, str(copy))

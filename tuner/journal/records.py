@@ -69,6 +69,11 @@ class Verdict:
     first_bad_seq: int | None = None
     why: str = ""
 
+    @property
+    def fault(self) -> str:
+        """What is wrong, and at which event."""
+        return self.why if self.first_bad_seq is None else f"event {self.first_bad_seq}: {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
 class BackupInfo:

@@ -49,11 +49,7 @@ def head(db: Database) -> tuple[Head, int]:
 
 
 def append(db: Database, after: Head, replies: Sequence[Reply], ran_s: int) -> Head:
-    """Store replies within the caller's transaction; return the new head.
-
-    Raises:
-        DuplicateRequestError: A request of this owner has a reply already.
-    """
+    """Store replies within the caller's transaction; return the new head."""
     n, hash_ = after
     for reply in replies:
         n += 1

@@ -16,7 +16,6 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from sqlite_utils import Database
@@ -243,12 +242,6 @@ class Store:
         found = self._fetch("SELECT name, first_seq, last_seq, count FROM campaigns ORDER BY first_seq", ())
         return [CampaignRow(*row) for row in found]
 
-    def rebuild_campaigns(self) -> None:
-        """Make the table of campaigns again from the journal."""
-        with self._transaction("rebuilding the table of campaigns"):
-            self._db.execute("DELETE FROM campaigns")
-            self._db.execute(f"INSERT INTO campaigns {verify.CAMPAIGNS_OF_THE_JOURNAL}")
-
     def save_snapshot(self, campaign: str, seq: int, state: str) -> None:
         """Keep the fold of a campaign up to event `seq`, and the one before it."""
         with self._transaction(f"storing a snapshot of campaign {campaign}"):
@@ -315,9 +308,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _read_head(self) -> tuple[int, str]:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tuner.basics.files import append_to
@@ -21,13 +20,7 @@ LEAST_ROOM_BYTES = 65536
 
 
 class LocalDaemon:
-    """Runs `tuner run` on a configuration until it is closed.
-
-    Args:
-        config: The configuration file.
-        state: Its state directory; it must be short enough for the path of a socket.
-        start_s: How long it may take until it answers.
-    """
+    """Runs `tuner run` on a configuration until it is closed; sockets need a short path of its state."""
 
     def __init__(self, config: Path, state: Path, start_s: float = START_S) -> None:
         self.config = config
@@ -97,11 +90,7 @@ class LocalDaemon:
         return self._process is not None and self._process.poll() is None
 
     def check_room(self) -> None:
-        """See whether it can write: on a full disk it waits until somebody makes room.
-
-        Raises:
-            TunerError: It cannot.
-        """
+        """See whether it can write: on a full disk it waits until somebody makes room."""
         room = os.statvfs(self.state)
         if room.f_frsize * (room.f_bavail if os.geteuid() else room.f_bfree) < LEAST_ROOM_BYTES:
             raise TunerError(f"{self.state}: the disk is full, so that the daemon cannot go on")
@@ -123,7 +112,5 @@ class LocalDaemon:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()

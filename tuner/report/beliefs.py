@@ -41,7 +41,6 @@ class _Beside(Knowledge):
 
     @cached_property
     def champion_id(self) -> int | None:
-        """The champion that the campaign ended with."""
         return self.number
 
 

@@ -46,11 +46,7 @@ def has_matplotlib() -> bool:
 
 
 def require_matplotlib() -> None:
-    """Say that figures cannot be drawn.
-
-    Raises:
-        TunerError: matplotlib is not installed.
-    """
+    """Say that figures cannot be drawn."""
     if not has_matplotlib():
         raise TunerError('figures need matplotlib: pip install "process-tuner[report]"')
 

@@ -22,13 +22,7 @@ DECIDING = frozenset({"outcome_told", "judgment_given", "judgment_retracted", "t
 
 @dataclass(frozen=True)
 class Story:
-    """What a report tells.
-
-    Attributes:
-        state: The campaign at the end.
-        champions: After so many trials, this trial was champion.
-        made: When the report was made, in UTC.
-    """
+    """What a report tells, with the champion after so many trials."""
 
     state: State
     champions: tuple[tuple[int, int], ...]
@@ -47,11 +41,7 @@ def fold_story(name: str, recorded: Iterable[Recorded], made: datetime) -> Story
 
 
 def story_of_journal(directory: Path, name: str, made: datetime) -> Story:
-    """Read it from the journal in a state directory, whether its daemon runs or not.
-
-    Raises:
-        TunerError: There is no journal, or no such campaign in it.
-    """
+    """Read it from the journal in a state directory, whether its daemon runs or not."""
     with Store.open_reading(directory / FILE_NAME) as store:
         rows = (parsed(row.seq, row.at, row.actor, row.body) for row in store.rows(campaign=name))
         story = fold_story(name, rows, made)
@@ -63,11 +53,7 @@ def story_of_journal(directory: Path, name: str, made: datetime) -> Story:
 
 
 def story_of_daemon(client: Client, name: str, made: datetime) -> Story:
-    """Ask a daemon for it; what the model remembers between proposals is not told, so it is fitted anew.
-
-    Raises:
-        RefusedReply: There is no such campaign.
-    """
+    """Ask a daemon for it; what the model remembers between proposals is not told, so it is fitted anew."""
     story = fold_story(name, read_history(client, name), made)
     if story is None:
         raise TunerError(f"the daemon tells nothing about the campaign {shown(name)}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Choice, Parameter
+from tuner.core.linalg import FloatArray
 from tuner.core.space.parameters import SpaceError
 from tuner.core.space.space import Space
 from tuner.problems import Problem, UnknownProblemError, get_problem
@@ -38,7 +39,7 @@ class Truth:
 
     def cost(self, setting: Setting) -> float | None:
         """What a setting costs without noise; None where no part is made."""
-        point = np.array([[self._number(place, setting) for place in range(len(self.parameters))]])
+        point = self._point(setting)
         return float(self.problem.evaluate(point)[0]) if self.problem.is_valid(point)[0] else None
 
     def regret(self, setting: Setting | None) -> float:
@@ -67,9 +68,8 @@ class Truth:
             space.checked(optimum)
         except SpaceError:
             return False
-        # of a choice it was the nearest one
-        point = np.array([[self._number(place, optimum) for place in range(len(self.parameters))]])
-        return math.isclose(float(self.problem.evaluate(point)[0]), self.problem.minimum, rel_tol=1e-6, abs_tol=1e-6)
+        cost = float(self.problem.evaluate(self._point(optimum))[0])  # of a choice it was the nearest one
+        return math.isclose(cost, self.problem.minimum, rel_tol=1e-6, abs_tol=1e-6)
 
     def _value(self, number: float, place: int, parameter: Parameter) -> float | int | str:
         number = float(number)
@@ -79,11 +79,6 @@ class Truth:
         nearest: str = parameter.choices[round((number - low) / (high - low) * (len(parameter.choices) - 1))]
         return nearest
 
-    def _number(self, place: int, setting: Setting) -> float:
-        """The problem's variable; a choice stands for evenly spaced values of it, as in the simulated machine."""
-        parameter = self.parameters[place]
-        value = setting[parameter.name]
-        if not isinstance(parameter, Choice):
-            return float(value)
-        low, high = self.problem.bounds[place]
-        return float(low + parameter.choices.index(str(value)) / (len(parameter.choices) - 1) * (high - low))
+    def _point(self, setting: Setting) -> FloatArray:
+        values = [(setting[p.name], p.choices if isinstance(p, Choice) else ()) for p in self.parameters]
+        return np.array([[self.problem.variable(place, *value) for place, value in enumerate(values)]])

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 import zmq
@@ -52,7 +51,6 @@ class _Line:
                 del self._waiting[errand.request_id]
 
     def close(self, error: Exception | None = None) -> None:
-        """Drop everything in it; all who wait get the error."""
         if self._dealer.closed:
             return
         for future in self._waiting.values():
@@ -96,11 +94,6 @@ class _Line:
 
 
 async def _first(futures: Sequence[asyncio.Future[Any]], wait_s: float, attention: Attention) -> None:
-    """Wait until one of them is done.
-
-    Raises:
-        TimeoutError: None was in time.
-    """
     until_s = attention() + wait_s
     while not any(future.done() for future in futures):
         left_s = until_s - attention()
@@ -139,9 +132,7 @@ class AsyncClient(BaseClient):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def request(

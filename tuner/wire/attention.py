@@ -1,6 +1,5 @@
 """Time as a client may count it against a daemon: what the client itself came late does not count."""
 
-import time
 from collections.abc import Callable
 
 LOOK_S = 0.25  # the longest wait at a time, and the most that counts between two looks at this clock
@@ -11,12 +10,9 @@ class Attention:
 
     On a busy machine a program may find its time over before it could read the answer that lies in its socket. So a
     wait is cut into short ones, and what one of them took too long does not count.
-
-    Args:
-        clock: Monotonic seconds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._read_s = clock()
         self._counted_s = 0.0

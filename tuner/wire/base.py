@@ -39,14 +39,7 @@ class LinkLostError(Exception):
 
 @dataclass(slots=True)
 class Errand:
-    """A request on its way.
-
-    Attributes:
-        frame: Its bytes.
-        request_id: Its id.
-        attention: The clock that counts for it.
-        sent: Whether it has left this process.
-    """
+    """A request on its way, whether it has left this process, and the clock that counts for it."""
 
     frame: bytes
     request_id: str
@@ -64,12 +57,7 @@ class Line(Protocol):
         """Whether it is open and nothing has happened to the connection since the last request."""
 
     async def ask(self, errand: Errand, find_s: float, wait_s: float) -> Reply:
-        """Send as soon as there is a connection, and wait for the answer; the times are for the first and for both.
-
-        Raises:
-            TimeoutError: Not in time.
-            LinkLostError: The connection is gone.
-        """
+        """Send as soon as there is a connection, and wait for the answer; the times are for the first and for both."""
 
     def close(self) -> None:
         """Drop everything in it; what was not sent is not sent later."""

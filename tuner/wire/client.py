@@ -6,7 +6,6 @@ once only. When the time is over the socket is closed with everything in it, so 
 
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import zmq
@@ -146,9 +145,7 @@ class Client(BaseClient):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def request(

@@ -120,10 +120,8 @@ class Pacing:
     """When to send the same request again, and when to give up; the times double.
 
     Args:
-        op: The operation.
         timeout_s: How long to try; None: as the operation needs it.
         find_s: How long to look for a daemon before anything was sent; None: all the time.
-        clock: A monotonic clock.
     """
 
     def __init__(

@@ -19,7 +19,6 @@ class Gap:
     """Begin anew from this view: at the start, after lost messages, and when the daemon is back.
 
     Attributes:
-        campaign: Which campaign.
         seen: Number of the last event that was passed on; None: none yet.
         view: The campaign now; the next event has the number `view.n + 1`.
     """
@@ -50,10 +49,6 @@ class Follower:
     `feed` takes what the socket gives, `check` notices that time has passed, `needs` names the campaigns of which a
     snapshot is needed before their events mean anything, and `caught_up` takes its number. What the caller came later
     than `wait_s` told it to does not count against the daemon: its messages may lie in the socket, unread.
-
-    Args:
-        campaigns: Which to follow; none: all, also those that begin later.
-        now_s: A monotonic clock's time, as in all methods.
     """
 
     def __init__(self, campaigns: Sequence[str], now_s: float) -> None:

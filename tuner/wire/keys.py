@@ -34,13 +34,7 @@ _COARSEST_CLOCK_NS = 3_000_000_000  # two changes that are so close may have the
 
 
 class KeyRing:
-    """The keys in a state directory, as they were when they were last read.
-
-    Attributes:
-        directory: Where the files are.
-        server: The daemon's own pair of keys.
-        problems: A sentence for each file that is not used because something is wrong with it.
-    """
+    """The keys in a state directory, as last read; `problems` tells why files are not used."""
 
     def __init__(self, directory: Path, server: ServerKey, now: Callable[[], datetime]) -> None:
         self.directory = directory
@@ -56,11 +50,7 @@ class KeyRing:
 
     @classmethod
     def open(cls, state_directory: Path, *, create: bool = True, now: Callable[[], datetime] = utc_now) -> Self:
-        """Read all keys; with `create`, make the daemon's own pair where there is none.
-
-        Raises:
-            KeyFileError: the daemon's own keys cannot be used.
-        """
+        """Read all keys; with `create`, make the daemon's own pair where there is none."""
         directory = state_directory / DIRECTORY
         secret = directory / "server.secret"
         if create:
@@ -98,11 +88,7 @@ class KeyRing:
     def new(self, name: str, role: Role, *, requests: str | None = None, events: str | None = None) -> ClientKey:
         """Make a key and know it from now on; what is returned is for the client, and the secret is kept nowhere else.
 
-        Args:
-            name: Of the person, place or program; it stands in the journal.
-            role: What it may do.
-            requests: Where this client finds the daemon.
-            events: Where this client finds its events.
+        The name of the person, place or program stands in the journal.
         """
         if name.casefold() in _TAKEN:
             raise KeyFileError(f"{shown(name)} is what tuner calls itself or clients without a key; take another name")

@@ -85,11 +85,7 @@ class Operation(Generic[P, A]):
         self._methods: dict[type, FunctionType] = {}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[A]:
-        """The request with these arguments.
-
-        Raises:
-            InvalidRequestError: The body would not be what the operation needs.
-        """
+        """The request with these arguments."""
         added = self._function(None, *args, **kwargs)
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()

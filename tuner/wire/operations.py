@@ -11,6 +11,7 @@ from tuner.campaign import people as p
 from tuner.core.space.values import Value
 from tuner.wire import messages as m
 from tuner.wire.messages import EventsAfter, Nothing
+from tuner.wire.model_answers import Explanation, Recommendation, Slices
 from tuner.wire.operation import AnyOperation, Operation, operation
 
 ANYONE = frozenset(Role)
@@ -55,15 +56,15 @@ class Operations:
     def champion(self, campaign: str) -> None:
         """The best trial so far, and its duels."""
 
-    @operation("recommendation", Nothing, m.Recommendation, ANYONE, lane=Lane.MODEL)
+    @operation("recommendation", Nothing, Recommendation, ANYONE, lane=Lane.MODEL)
     def recommendation(self, campaign: str) -> None:
         """The setting that the model believes best."""
 
-    @operation("explanation", Nothing, m.Explanation, ANYONE, lane=Lane.MODEL)
+    @operation("explanation", Nothing, Explanation, ANYONE, lane=Lane.MODEL)
     def explanation(self, campaign: str) -> None:
         """Why this setting, what matters, what is left to gain."""
 
-    @operation("slices", Nothing, m.Slices, ANYONE, lane=Lane.MODEL)
+    @operation("slices", Nothing, Slices, ANYONE, lane=Lane.MODEL)
     def slices(self, campaign: str) -> None:
         """Posterior mean, credible band and P(valid) along each parameter."""
 

@@ -86,7 +86,6 @@ def _table(events: dict[str, type[BaseModel]]) -> dict[str, Any]:
 
 
 def _events() -> dict[str, type[BaseModel]]:
-    """Every kind of event by its type."""
     return {model.model_fields["type"].default: model for model in get_args(get_args(e.Event)[0])}
 
 
@@ -128,7 +127,6 @@ def _standard(value: Any, *, names: bool = True) -> Any:
 
 
 def _reached(defs: dict[str, Any], name: str) -> set[str]:
-    """The schema of this name and all that it refers to."""
     found, ahead = set(), [name]
     while ahead:
         one = ahead.pop()

@@ -12,7 +12,8 @@ from tuner.console.language import Words
 from tuner.console.pages.page import STRONG, Page
 from tuner.console.session import Session
 from tuner.wire.aio import AsyncClient
-from tuner.wire.messages import CampaignView, ChampionBody, Explanation, Recommendation, TrialView
+from tuner.wire.messages import CampaignView, ChampionBody, TrialView
+from tuner.wire.model_answers import Explanation, Recommendation
 
 
 class ChampionPage(Page):

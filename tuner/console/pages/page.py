@@ -18,12 +18,7 @@ QUIET = "dim"
 
 
 class Page:
-    """A page about one campaign.
-
-    Args:
-        campaign: Which.
-        brief: For plain lines: only the newest of what may be long.
-    """
+    """A page about one campaign; a `brief` one, for plain lines, has only the newest of what may be long."""
 
     title: ClassVar[str]
     hint: ClassVar[str | None] = None

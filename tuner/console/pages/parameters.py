@@ -9,7 +9,8 @@ from tuner.console.language import Words
 from tuner.console.pages.page import Page
 from tuner.console.session import Session
 from tuner.wire.aio import AsyncClient
-from tuner.wire.messages import CampaignView, Slices, TrialView
+from tuner.wire.messages import CampaignView, TrialView
+from tuner.wire.model_answers import Slices
 
 
 class ParametersPage(Page):

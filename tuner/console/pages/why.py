@@ -11,7 +11,8 @@ from tuner.console.language import Words
 from tuner.console.pages.page import Page
 from tuner.console.session import Session
 from tuner.wire.aio import AsyncClient
-from tuner.wire.messages import CampaignView, Explanation, TrialView
+from tuner.wire.messages import CampaignView, TrialView
+from tuner.wire.model_answers import Explanation
 
 
 class WhyPage(Page):

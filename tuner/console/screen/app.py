@@ -35,13 +35,7 @@ _AFTER_LOSS = ("alarms.taken_after_all", "alarms.not_taken", "alarms.meanwhile",
 
 
 class ConsoleApp(App[None]):
-    """The operator's console.
-
-    Args:
-        client: Makes the client, called inside the event loop.
-        options: How to start.
-        clock: Monotonic seconds.
-    """
+    """The operator's console."""
 
     CSS_PATH = Path(__file__).with_name("console.tcss")
     ENABLE_COMMAND_PALETTE = False

@@ -17,13 +17,7 @@ from tuner.console.screen.keybar import Touchable
 
 
 class Dialog(ModalScreen[str | None]):
-    """A question with a few answers that can be touched, and a way out.
-
-    Args:
-        question: What is asked.
-        choices: What there is to choose.
-        leave: The words beside Escape.
-    """
+    """A question with a few answers that can be touched, and a way out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False, priority=True)]
 

@@ -28,11 +28,7 @@ def bindings(keys: Iterable[Key]) -> list[BindingType]:
 
 
 class PageScreen(Screen[None]):
-    """Shows a page as lines.
-
-    Args:
-        page: Which.
-    """
+    """Shows a page as lines."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings((BACK, LANGUAGE))
 

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 from tuner.console.campaign_text import fit, pad
 from tuner.console.language import Words
 from tuner.core.space.values import Value
-from tuner.wire.messages import ParameterView, SliceView, TrialView
+from tuner.wire.messages import ParameterView, TrialView
+from tuner.wire.model_answers import SliceView
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 

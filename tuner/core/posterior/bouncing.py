@@ -61,15 +61,8 @@ class Motion:
     ) -> FloatArray:
         """Return positions of the rows along a chain, (draws, m), or fewer if the work ran out.
 
-        Args:
-            start: Where it begins, (m + r,).
-            draws: How many.
-            rng: Where randomness comes from.
-            work: Stop after this many bounces times rows, though not before a tenth of the draws.
-            patience: How often a trajectory of the burn-in may bounce.
-
-        Raises:
-            TooManyBouncesError: A trajectory of the burn-in bounced more often than that.
+        It stops after `work` bounces times rows, but not before a tenth of the draws. A trajectory of the burn-in that
+        bounces more often than `patience` is a TooManyBouncesError.
         """
         m = len(self.lower)
         # rows [0, inf) first: they have the cheap wall

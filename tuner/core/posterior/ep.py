@@ -160,7 +160,6 @@ class _Dense:
         self.C, self.prior, self.unit = C, np.diag(C), np.eye(len(C))
 
     def posterior(self, tau: FloatArray, nu: FloatArray) -> _Posterior:
-        """Return the posterior at the sites."""
         C, root = self.C, np.sqrt(tau)
         factor = cholesky(root[:, None] * C * root[None, :] + self.unit)
         # 1 - tau Sigma_ii is the diagonal of B^-1; where tau is tiny that form loses Sigma_ii, so it is solved for
@@ -184,7 +183,6 @@ class _LowRank:
         self.P, self.unit = P, np.eye(P.shape[1], order="F")
 
     def posterior(self, tau: FloatArray, nu: FloatArray) -> _Posterior:
-        """Return the posterior at the sites."""
         P = self.P
         scaled = np.sqrt(tau)[:, None] * P
         factor = cholesky(blas.dsyrk(1.0, scaled.T, beta=1.0, c=self.unit, lower=1))
@@ -237,19 +235,11 @@ def expectation_propagation(
     tolerance: float = TOLERANCE,
     least: float = 0.0,
 ) -> Evidence:
-    """Run EP to its fixed point.
+    """Run EP on rows of prior covariance C, without their unit noise, to its fixed point.
 
-    Args:
-        C: (m, m) prior covariance of the rows, without their unit noise.
-        lower: (m,) lower bounds.
-        upper: (m,) upper bounds.
-        start: Sites of a similar problem; rows beyond theirs start without one.
-        tolerance: How far the sites may still move, in posterior standard deviations.
-        least: What may be left out of the rows' variances, which beside their noise is one: many rows of few
-            parameters are then much faster.
-
-    Raises:
-        NotConvergedError: No fixed point was reached, not even with small damped steps.
+    `start` has sites of a similar problem; rows beyond theirs start without one. The sites may still move by
+    `tolerance`, in posterior standard deviations. `least` of the rows' variances, which beside their noise is one, may
+    be left out: many rows of few parameters are then much faster.
     """
     m = len(C)
     tau, nu = np.zeros(m), np.zeros(m)

@@ -7,6 +7,7 @@ Glossary:
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -202,8 +203,7 @@ def fit_hyper(
     centre, _ = prior.of(data, _count(groups))
     if data.m == 0:
         return Fit(to_hyper(centre, data, kernel, mean_variance, groups), 0.0, None, 0)
-    bounds = prior.bounds(data, _count(groups))
-    box = np.array(bounds)
+    box = np.array(prior.bounds(data, _count(groups)))
     if warm is None and data.m > 1.5 * SUBSET:
         # three cold starts on every row would take minutes: start on a part, then warm on the whole
         part = data.part(np.random.default_rng(0).permutation(data.m)[:SUBSET])
@@ -332,19 +332,9 @@ def fit(
     """
     if validity == "separate":
         preference, labels = data.only(DUEL, TIE), data.only(LABEL)
-        options = {
-            "seed": seed,
-            "model": model,
-            "method": method,
-            "kernel": kernel,
-            "evidence": evidence,
-            "draws": draws,
-        }
-        return SeparateSkewGP(
-            data,
-            fit(preference, prior=prior, **options),  # type: ignore[arg-type]
-            fit(labels, prior=validity_prior or prior, mean_variance=mean_variance, **options),  # type: ignore[arg-type]
-        )
+        alike = partial(fit, seed=seed, model=model, method=method, kernel=kernel, evidence=evidence, draws=draws)
+        valid = alike(labels, prior=validity_prior or prior, mean_variance=mean_variance)
+        return SeparateSkewGP(data, alike(preference, prior=prior), valid)
     chosen: EvidenceName = evidence or ("laplace" if model == "laplace" else "ep")
     found = (
         anneal_hyper(data, prior=prior, kernel=kernel, mean_variance=mean_variance, evidence=chosen, seed=seed)

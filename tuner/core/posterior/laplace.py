@@ -55,16 +55,11 @@ class Mode:
         return R, posterior, shift - R @ (self.C @ shift)
 
 
-def find_mode(C: FloatArray, lower: FloatArray, upper: FloatArray, start: FloatArray | None = None) -> Mode:
-    """Find the mode by Newton's method with step halving.
-
-    Raises:
-        NotConvergedError: The mode was not reached.
-    """
+def find_mode(C: FloatArray, lower: FloatArray, upper: FloatArray) -> Mode:
+    """Find the mode by Newton's method with step halving."""
     m = len(C)
     one = np.ones(m)
-    a = np.zeros(m) if start is None or len(start) != m else start
-    s = C @ a
+    a = s = np.zeros(m)
     log_z, slope, curvature, *_ = box_moments(s, one, lower, upper)
     value = float(log_z.sum() - 0.5 * a @ s)
     for _ in range(ITERATIONS):

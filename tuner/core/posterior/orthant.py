@@ -166,20 +166,9 @@ def greedy_cholesky(
 ) -> Factor:
     """Factor gamma in the greedy order: at each step the variable whose interval is least probable comes next.
 
-    Args:
-        gamma: (m, m) covariance.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-        first: Variable to begin with; by default the best of `rank_starts`.
-        pairs: Condition on the means of truncated pairs (Trinh and Genz) instead of single variables (Gibson,
-            Glasbey and Elston).
-
-    Returns:
-        The order, the factor in that order, and the conditioning approximation of the box's log probability.
-
-    Raises:
-        ValueError: The shapes differ, or an interval of the box is empty.
-        numpy.linalg.LinAlgError: gamma is not positive definite.
+    It begins with variable `first`, by default the best of `rank_starts`. With `pairs` it conditions on the means of
+    truncated pairs (Trinh and Genz) instead of single variables (Gibson, Glasbey and Elston). Returns the order, the
+    factor in that order, and the conditioning approximation of the box's log probability.
     """
     ranked = rank_starts(gamma, lower, upper)
     m = lower.size
@@ -246,27 +235,14 @@ def _check_box(gamma: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
 def log_box_conditioning(gamma: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
     """Approximate log P(lower <= u <= upper), u ~ N(0, gamma), by bivariate conditioning in O(m^3).
 
-    Args:
-        gamma: (m, m) covariance, symmetric positive definite.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-
-    Returns:
-        The log probability; 0 for m = 0. The better the weaker the correlations: with the covariance W K W' + I of
-        duels the error grows from 0.2 nat at kernel variance 0.1 to 1 at 1, and contradictory duels at a variance of
-        100 or more may cost it hundreds of nats.
+    The better the weaker the correlations: with the covariance W K W' + I of duels the error grows from 0.2 nat at
+    kernel variance 0.1 to 1 at 1, and contradictory duels at a variance of 100 or more may cost it hundreds of nats.
     """
     return greedy_cholesky(gamma, lower, upper, pairs=True).log_probability
 
 
 def random_blocks(m: int, size: int, rng: np.random.Generator) -> list[IntArray]:
-    """Partition range(m) at random into blocks of `size` indices, the last one possibly smaller.
-
-    Args:
-        m: Number of variables; 0 gives no blocks.
-        size: Largest block, at least 1 (the paper uses 30).
-        rng: Source of the permutation.
-    """
+    """Partition range(m) at random into blocks of `size` indices (the paper uses 30), the last one possibly smaller."""
     if size < 1:
         raise ValueError(f"a block needs at least one variable, got size {size}")
     shuffled = rng.permutation(m)
@@ -278,18 +254,6 @@ def block_bound(gamma: FloatArray, lower: FloatArray, upper: FloatArray, blocks:
 
     It is a plain number, not a logarithm, because it may be negative: with b blocks of small probability it is close
     to -(b - 1) and says nothing. It is as exact a bound as the conditioning that computes each block.
-
-    Args:
-        gamma: (m, m) covariance.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-        blocks: Disjoint index arrays covering range(m).
-
-    Returns:
-        The bound, at most 1.
-
-    Raises:
-        ValueError: The blocks are not a partition of range(m).
     """
     members = np.concatenate([np.empty(0, dtype=np.intp), *blocks])
     if not np.array_equal(np.sort(members), np.arange(lower.size)):

@@ -37,15 +37,7 @@ def sample_rounded(
 ) -> FloatArray:
     """Draw u ~ N(0, C + I) restricted to the box; `work` and `patience` as in Motion.chain.
 
-    Args:
-        C: The covariance without the noise, (m, m).
-        lower: The lower bounds, (m,).
-        upper: The upper bounds, (m,).
-        sites: EP's sites of this or a similar problem; rows beyond theirs have none.
-        draws: How many rows to return.
-        rng: Where randomness comes from.
-        work: See Motion.chain.
-        patience: See Motion.chain.
+    `sites` are EP's of this or a similar problem; rows beyond theirs have none.
     """
     motion, start = rounded(C, lower, upper, sites)
     return motion.chain(start, draws, rng, work=work, patience=patience)

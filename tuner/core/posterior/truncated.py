@@ -23,7 +23,6 @@ def sample_box(
     draws: int,
     rng: np.random.Generator,
     *,
-    start: FloatArray | None = None,
     factor: FloatArray | None = None,
     method: Sampler = "hmc",
     thin: int = 1,
@@ -38,7 +37,6 @@ def sample_box(
         upper: The upper bounds, (m,); may be inf.
         draws: How many rows to return.
         rng: Where randomness comes from.
-        start: A point inside the box; a good one (near the mean) saves nothing but the burn-in's accuracy.
         factor: The lower Cholesky factor of gamma, if known.
         method: Exact HMC or the paper's lin-ess.
         thin: Keep every `thin`-th draw.
@@ -56,7 +54,7 @@ def sample_box(
     if m == 0:
         return np.empty((draws, 0))
     root = cholesky(gamma) if factor is None else factor
-    begin = inside(gamma, lower, upper) if start is None else np.clip(start, lower, upper)
+    begin = inside(gamma, lower, upper)
     if method == "lin-ess":
         rows = _lin_ess(lower, upper, begin, rng.standard_normal((BURN_IN * 10 + draws * thin, m)) @ root.T, rng)
         return np.ascontiguousarray(rows[BURN_IN * 10 :][thin - 1 :: thin])

@@ -117,11 +117,7 @@ class Constraint:
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Read one inequality.
-
-    Raises:
-        ExpressionError: with the column and what was expected there.
-    """
+    """Read one inequality; an `ExpressionError` names the column and what was expected there."""
     if len(text) > LENGTH_LIMIT:
         raise ExpressionError(f"a constraint has at most {LENGTH_LIMIT} characters, this one has {len(text)}", 1)
     sides, comparisons, names = _Parser(text).constraint()

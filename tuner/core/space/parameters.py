@@ -6,7 +6,7 @@ Glossary:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,21 +16,42 @@ import numpy as np
 from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.space.values import Domain, SpaceError, Value
 
-__all__ = ["Choice", "Continuous", "Integer", "Parameter", "SpaceError", "Stepped", "Value"]
+__all__ = ["Choice", "Continuous", "Integer", "Parameter", "SpaceError", "Stepped", "Value", "parameter_from_json"]
 
 CHOSEN = math.sqrt(0.5)
 
 
-def _require(domain: Domain, *, log: bool = False) -> None:
-    """Say what is wrong with a definition."""
-    if not isinstance(domain.name, str) or not domain.name:
-        raise SpaceError(f"a parameter is named by a text, not {domain.name!r}")
-    for path, text in domain.faults(log=log):
-        raise SpaceError(f"{domain.name}: {'.'.join(map(str, path))}: {text}")
+class _Checked:
+    """What all kinds do alike: they refuse a definition that cannot be, and values that are not legal."""
+
+    name: str
+    log: bool
+    domain: Any  # each kind has its own `Domain`
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SpaceError(f"a parameter is named by a text, not {self.name!r}")
+        for path, text in self.domain.faults(log=self.log):
+            raise SpaceError(f"{self.name}: {'.'.join(map(str, path))}: {text}")
+
+    def checked(self, value: Any) -> Any:
+        """Return the value in the type of its kind and as it is on the grid, or say what is wrong with it."""
+        return self.domain.legal(value)
+
+
+class _Scaled(_Checked):
+    """What numbers on a linear or a log scale do alike."""
+
+    low: float
+    high: float
+
+    def _scaled(self, u: FloatArray) -> FloatArray:
+        x = np.clip(u[:, 0], 0.0, 1.0)
+        return self.low * (self.high / self.low) ** x if self.log else self.low + x * (self.high - self.low)
 
 
 @dataclass(frozen=True)
-class Continuous:
+class Continuous(_Scaled):
     """Any number from low to high."""
 
     name: str
@@ -39,9 +60,6 @@ class Continuous:
     unit: str = ""
     log: bool = False
     width = 1
-
-    def __post_init__(self) -> None:
-        _require(self.domain, log=self.log)
 
     @cached_property
     def domain(self) -> Domain:
@@ -53,10 +71,6 @@ class Continuous:
         """How many values there are: not countable."""
         return None
 
-    def checked(self, value: Any) -> float:
-        """Return the value as a plain number, or say what is wrong with it."""
-        return float(self.domain.legal(value))
-
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value."""
         number = self.checked(value)
@@ -66,9 +80,7 @@ class Continuous:
 
     def column(self, u: FloatArray) -> FloatArray:
         """Return the values of coordinates (p, 1)."""
-        x = np.clip(u[:, 0], 0.0, 1.0)
-        value = self.low * (self.high / self.low) ** x if self.log else self.low + x * (self.high - self.low)
-        return np.clip(value, self.low, self.high)
+        return np.clip(self._scaled(u), self.low, self.high)
 
     def snap(self, u: FloatArray) -> FloatArray:
         """Return the coordinates inside the cube."""
@@ -84,7 +96,7 @@ class Continuous:
 
 
 @dataclass(frozen=True)
-class Stepped:
+class Stepped(_Checked):
     """low, low + step, ..., high."""
 
     name: str
@@ -94,9 +106,6 @@ class Stepped:
     unit: str = ""
     width = 1
     log = False
-
-    def __post_init__(self) -> None:
-        _require(self.domain)
 
     @cached_property
     def domain(self) -> Domain:
@@ -116,10 +125,6 @@ class Stepped:
     def level(self, index: int) -> float:
         """Return the index-th value; the first is exactly `low`, the last exactly `high`."""
         return float(self.grid[index])
-
-    def checked(self, value: Any) -> float:
-        """Return the value as it is on the grid, or say what is wrong with it."""
-        return float(self.domain.legal(value))
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value on the grid."""
@@ -147,7 +152,7 @@ class Stepped:
 
 
 @dataclass(frozen=True)
-class Integer:
+class Integer(_Scaled):
     """Any whole number from low to high."""
 
     name: str
@@ -156,9 +161,6 @@ class Integer:
     unit: str = ""
     log: bool = False
     width = 1
-
-    def __post_init__(self) -> None:
-        _require(self.domain, log=self.log)
 
     @cached_property
     def domain(self) -> Domain:
@@ -178,10 +180,6 @@ class Integer:
         """Return the nearest level of each coordinate (p, 1)."""
         return (self.column(u) - self.low).astype(np.intp)
 
-    def checked(self, value: Any) -> int:
-        """Return the value as a plain whole number, or say what is wrong with it."""
-        return int(self.domain.legal(value))
-
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value."""
         return [float(self._coordinate(np.array([float(self.checked(value))]))[0])]
@@ -193,9 +191,7 @@ class Integer:
 
     def column(self, u: FloatArray) -> FloatArray:
         """Return the values of coordinates (p, 1)."""
-        x = np.clip(u[:, 0], 0.0, 1.0)
-        value = self.low * (self.high / self.low) ** x if self.log else self.low + x * (self.high - self.low)
-        return np.clip(np.rint(value), self.low, self.high)
+        return np.clip(np.rint(self._scaled(u)), self.low, self.high)
 
     def snap(self, u: FloatArray) -> FloatArray:
         """Return the coordinates of the nearest whole numbers."""
@@ -213,7 +209,7 @@ class Integer:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(_Checked):
     """One of several texts."""
 
     name: str
@@ -222,7 +218,7 @@ class Choice:
     log = False
 
     def __post_init__(self) -> None:
-        _require(self.domain)
+        super().__post_init__()
         object.__setattr__(self, "choices", tuple(self.choices))
 
     @cached_property
@@ -248,10 +244,6 @@ class Choice:
         """Return the option of each row (p, width)."""
         return np.argmax(u, axis=1)
 
-    def checked(self, value: Any) -> str:
-        """Return the option, or say that there is none like it."""
-        return str(self.domain.legal(value))
-
     def encode(self, value: Any) -> list[float]:
         """Return the coordinates of an option."""
         chosen = self.checked(value)
@@ -271,3 +263,18 @@ class Choice:
 
 
 Parameter = Continuous | Integer | Stepped | Choice
+
+
+def parameter_from_json(item: Mapping[str, Any]) -> Parameter:
+    """Rebuild a parameter from what `Domain.to_json` wrote; KeyError if something is missing."""
+    kind, name, unit = item["kind"], item["name"], item.get("unit", "")
+    if kind == "choice":
+        return Choice(name, item["choices"], unit)
+    low, high, log = item["low"], item["high"], item.get("log", False)
+    if kind == "continuous":
+        return Continuous(name, low, high, unit, log)
+    if kind == "integer":
+        return Integer(name, low, high, unit, log)
+    if kind == "stepped":
+        return Stepped(name, low, high, item["step"], unit)
+    raise SpaceError(f"{name}: there is no kind of parameter {kind!r}")

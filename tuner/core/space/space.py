@@ -114,11 +114,7 @@ class Space:
         return plain
 
     def encode(self, setting: Mapping[str, Any]) -> FloatArray:
-        """Return the row of a setting, (D,).
-
-        Raises:
-            SpaceError: See `checked`.
-        """
+        """Return the row of a setting, (D,)."""
         plain = self.checked(setting)
         return np.concatenate([p.encode(plain[p.name]) for p in self.parameters])
 
@@ -158,13 +154,7 @@ class Space:
     def sample(self, count: int, rng: np.random.Generator, known: FloatArray | None = None) -> FloatArray:
         """Draw rows uniformly from the feasible settings; where those are rare, by a random walk among them.
 
-        Args:
-            count: How many.
-            rng: Random numbers.
-            known: Rows that may be feasible, such as those of trials: the walk begins there if a search finds none.
-
-        Raises:
-            SpaceError: No feasible setting was found at all.
+        The walk begins at `known` rows that may be feasible, such as those of trials, if a search finds none.
         """
         found = np.empty((0, self.dimension))
         for _ in range(BATCHES):
@@ -233,7 +223,6 @@ class Space:
 
     @cached_property
     def _chosen(self) -> BoolArray:
-        """(D,) the coordinates of choices."""
         return np.array([isinstance(self.parameters[group], Choice) for group in self.groups])
 
     def neighbours(self, u: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 from tuner.basics.text import listed, nearest, shown
 
@@ -42,7 +42,6 @@ class Domain:
     """The values of one parameter.
 
     Attributes:
-        name: Of the parameter.
         kind: continuous and stepped values are float, integer ones int, choices str.
         low: Lowest value of a number.
         high: Highest value of a number.
@@ -67,11 +66,7 @@ class Domain:
         return "a whole number" if self.kind == "integer" and number != round(number) else ""
 
     def plain(self, value: object) -> Value:
-        """A value in the type of its kind, wherever it lies.
-
-        Raises:
-            SpaceError: It is of another kind.
-        """
+        """A value in the type of its kind, wherever it lies."""
         if what := self.not_a(value):
             raise SpaceError(f"{self.name}: must be {what}, not {shown(value)}")
         if isinstance(value, str):
@@ -82,9 +77,7 @@ class Domain:
     def problem(self, value: object, *, anywhere: bool = False) -> str:
         """Why a value is not legal, as what follows the parameter's name; nothing if it is.
 
-        Args:
-            value: Anything.
-            anywhere: Whether a number may lie outside of limits and grid, such as one that people have set by hand.
+        `anywhere`: a number may lie outside of limits and grid, such as one that people have set by hand.
         """
         if self.kind == "choice":
             if isinstance(value, str) and value in self.choices:
@@ -107,15 +100,20 @@ class Domain:
         return f"must be on the grid of steps: {below:.12g} or {above:.12g}, not {shown(value)}"
 
     def legal(self, value: object) -> Value:
-        """A legal value in the type of its kind, and exactly as it is on the grid.
-
-        Raises:
-            SpaceError: It is not legal.
-        """
+        """A legal value in the type of its kind, and exactly as it is on the grid."""
         if why := self.problem(value):
             raise SpaceError(f"{self.name}: {why}")
         found = self.plain(value)
         return found if isinstance(found, str) or not self.step else self.snapped(found)
+
+    def to_json(self, unit: str, *, log: bool) -> dict[str, Any]:
+        """A parameter with these values as plain data; `parameter_from_json` reads it."""
+        data: dict[str, Any] = {"kind": self.kind, "name": self.name, "unit": unit}
+        if self.kind == "choice":
+            return {**data, "choices": list(self.choices)}
+        number = int if self.kind == "integer" else float
+        data |= {"low": number(self.low), "high": number(self.high)}
+        return {**data, "step": float(self.step)} if self.kind == "stepped" else {**data, "log": log}
 
     @property
     def levels(self) -> int:

@@ -11,11 +11,7 @@ SHARED = "share/process-tuner"
 
 
 def sample_config() -> Path:
-    """Return its path.
-
-    Raises:
-        ConfigError: It is in none of these places.
-    """
+    """Return its path."""
     for path in _sample_places():
         if path.is_file():
             return path

@@ -42,7 +42,6 @@ class Session:
     """A demo under way.
 
     Attributes:
-        campaign: What the daemon runs.
         truth: What only a simulation knows.
         place: The daemon's state directory; it is kept.
         human: Whether people judge.
@@ -71,11 +70,7 @@ class Session:
 
     @classmethod
     def from_file(cls, path: Path, *, trials: int | None, seed: int, human: bool, fast: bool) -> "Session":
-        """Build it from the first campaign of a configuration, in a fresh directory.
-
-        Raises:
-            ConfigError: The file is wrong, or its machine is not a simulated one.
-        """
+        """Build it from the first campaign of a configuration, in a fresh directory."""
         base = chosen_campaign(path)
         campaign = seeded(base, seed, trials=trials)
         if not human:
@@ -161,7 +156,6 @@ class Session:
             self.report = str(self.place / REPORT)
 
     def _stop(self, client: Client, update: Callable[[], None], alive: Callable[[], bool]) -> None:
-        """Stop tuning, and see the machine home."""
         self.trial_s, self._judge = 0.0, None
         with contextlib.suppress(ReplyError):  # it was over already
             client.stop(self.campaign.name, "interrupted by Ctrl-C")

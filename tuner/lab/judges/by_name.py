@@ -72,11 +72,7 @@ class Answerer(Protocol):
 
 
 def make_judge(spec: str, seed: int) -> Answerer:
-    """The judge of one run; the same seed gives the same answers.
-
-    Raises:
-        JudgeError: There is no such judge.
-    """
+    """The judge of one run; the same seed gives the same answers."""
     name, _, numbers = spec.partition(":")
     if name in _BY_COST:
         try:

@@ -38,15 +38,7 @@ class GoalError(TunerError):
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound on a number of every run, or on an aggregate of all runs.
-
-    Attributes:
-        text: As it was given.
-        metric: One of `METRICS`.
-        aggregate: One of `AGGREGATES`; None: every single run must keep the bound.
-        compare: The comparison.
-        bound: The number on its right.
-    """
+    """A bound on a number of every run, or, with one of `AGGREGATES`, on an aggregate of all runs."""
 
     text: str
     metric: str
@@ -56,11 +48,7 @@ class Goal:
 
     @classmethod
     def parse(cls, text: str) -> "Goal":
-        """Read a goal.
-
-        Raises:
-            GoalError: It is not one.
-        """
+        """Read a goal."""
         match = _GOAL.fullmatch(text)
         if not match:
             raise GoalError(f"{shown(text)} is no goal; allowed: goals such as regret<=0.1 or median(regret)<0.05")

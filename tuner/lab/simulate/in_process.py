@@ -101,11 +101,7 @@ class Books:
         return self._state
 
     def tell(self, command: c.Command, actor: Actor = SYSTEM) -> State:
-        """Do a command and all that follows from it by itself.
-
-        Raises:
-            Refusal: It is not allowed now.
-        """
+        """Do a command and all that follows from it by itself."""
         done = step(self._name, self._state, command, actor, self._clock())
         self._state = done[-1][1] if done else self._state
         return self.state

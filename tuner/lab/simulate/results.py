@@ -16,15 +16,10 @@ class RunResult:
     Attributes:
         seed: Of proposals, machine and judge.
         mode: The campaign's last mode; Complete unless something went wrong.
-        reason: Why it ended.
         regret: The champion's true cost minus the known optimum's; infinite without a champion.
         recommended_regret: The same for the recommended setting.
         cost: The champion's true cost, if there is a champion.
         scrap: Trials that made no part.
-        champion: The champion's setting.
-        recommended: The recommended setting.
-        settings: The setting of each trial.
-        valid: Whether each trial made a part.
         winners: The winner of each judgment; None: it was a tie.
         seconds: What the run took.
     """

@@ -17,17 +17,7 @@ from tuner.lab.simulate.results import RunResult
 
 
 def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress) -> Iterator[RunResult]:
-    """Yield the runs in the order in which they end; if one fails the rest is given up.
-
-    Args:
-        campaigns: As `tuner.lab.simulate.prepare.scripted` makes them.
-        spec: The judge; each run has one of its own.
-        jobs: How many processes.
-        told: Told of each run's progress.
-
-    Raises:
-        TunerError: A run or a process failed.
-    """
+    """Yield the runs in the order in which they end; if one fails the rest is given up."""
     waiting = list(reversed(campaigns))
     with contextlib.ExitStack() as stack:
         workers = [stack.enter_context(_worker()) for _ in range(min(jobs, len(campaigns)))]

@@ -47,15 +47,7 @@ level = "warning"
 def run_batches(
     campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress, state: Path | None = None
 ) -> Iterator[RunResult]:
-    """Yield the runs in the order in which they end.
-
-    Args:
-        campaigns: As `tuner.lab.simulate.prepare.scripted` makes them.
-        spec: The judge.
-        jobs: How many run side by side, and how many processes compute.
-        told: Told of each run's progress, from several threads.
-        state: A directory to keep the daemons' states in; None: they are removed.
-    """
+    """Yield the runs in the order in which they end; `state` keeps the daemons' states, else they are removed."""
     for begin in range(0, len(campaigns), BATCH):
         part = campaigns[begin : begin + BATCH]
         with _place(state, begin // BATCH) as place:
@@ -125,13 +117,7 @@ def _awaited(ended: "queue.SimpleQueue[RunResult | BaseException]", running: Loc
 
 
 class Wired:
-    """One campaign of a daemon, judged by a script.
-
-    Args:
-        client: Belongs to the calling thread.
-        campaign: One that the daemon knows and that is idle.
-        alive: Says whether the daemon runs.
-    """
+    """One campaign that a daemon knows and that is idle, judged by a script; the client is the calling thread's."""
 
     def __init__(self, client: Client, campaign: Campaign, alive: Callable[[], bool]) -> None:
         self._client = client
