@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import champion_duels, rbf
+from tests.core.tilted import sample_box_tilting
 from tuner.bench.effective import worst_share
 from tuner.core import bouncing
 from tuner.core.bouncing import BOUNCE_LIMIT, Motion, TooManyBouncesError, trajectories
 from tuner.core.ep import Sites, expectation_propagation
 from tuner.core.rounded import rounded, sample_rounded
-from tuner.core.tilting import sample_box_tilting
 from tuner.core.truncated import inside, sample_box
 
 INF = np.inf
