@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tests.core.reference import champion_duels, importance
+from tests.core.tilted import sample_box_tilting
 from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
 from tuner.core.optimizer.surface import mean_surface
 from tuner.core.posterior import bouncing
 from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.observations import DUEL, LABEL, TIE
-from tuner.core.posterior.tilting import sample_box_tilting
 
 CASES = {
     "duels": {"duels": [(0, 1), (0, 2), (3, 0), (3, 4), (1, 4)]},

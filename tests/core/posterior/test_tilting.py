@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 from scipy.stats import kstest, multivariate_normal, truncnorm
 
+from tests.core.tilted import AcceptanceError, sample_box_tilting
 from tuner.core.posterior import tilting
 from tuner.core.posterior.orthant import log_box_conditioning, log_interval
-from tuner.core.posterior.tilting import AcceptanceError, find_tilt, log_box_tilting, sample_box_tilting
+from tuner.core.posterior.tilting import find_tilt, log_box_tilting
 
 INF = np.inf
 

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.reference import champion_duels, rbf
+from tests.core.tilted import sample_box_tilting
 from tuner.core.posterior import bouncing
 from tuner.core.posterior.bouncing import BOUNCE_LIMIT, Motion, TooManyBouncesError, trajectories
 from tuner.core.posterior.ep import Sites, expectation_propagation
 from tuner.core.posterior.rounded import rounded, sample_rounded
-from tuner.core.posterior.tilting import sample_box_tilting
 from tuner.core.posterior.truncated import inside, sample_box
 from tuner.lab.bench.effective import worst_share
 

@@ -1,9 +1,9 @@
-"""Accurate probability of a box under a zero-mean normal law, and exact independent draws from it (Botev 2017).
+"""Accurate probability of a box under a zero-mean normal law (Botev 2017).
 
 With Gamma = L L' and u = L z, z is drawn coordinate by coordinate from normal laws shifted by mu and restricted to
 their intervals. The log weight of such a draw is psi(z; mu). mu is chosen at the saddle point of psi, where the
-largest weight is smallest: the weights are then nearly constant (little Monte Carlo error) and bounded by the value of
-psi at the saddle (accept-reject is exact). Any other mu leaves the estimate unbiased, only noisier.
+largest weight is smallest: the weights are then nearly constant (little Monte Carlo error). Any other mu leaves the
+estimate unbiased, only noisier.
 
 Glossary:
     m             number of variables.
@@ -31,19 +31,13 @@ from tuner.core.posterior.orthant import FloatArray, IntArray, greedy_cholesky, 
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _NEWTON_STEPS = 200
-# Greedy orders to try are this over m^3, the cost of each (about 14 ms at m = 100): all of them up to m = 100 for a
-# reference value, fewer for draws, whose cost also counts.
+# Greedy orders to try are this over m^3, the cost of each (about 14 ms at m = 100): all of them up to m = 100.
 _WORK_VALUE = 1e8
-_WORK_DRAWS = 1.6e7
 _HALVINGS = 30
 _GRADIENT_TOLERANCE = 1e-9
 _MOST_ROUNDS = 16
 # Uniform numbers are kept this far from 0 and 1, where an unbounded inverse would be infinite.
 _EDGE = 2.0**-54
-
-
-class AcceptanceError(RuntimeError):
-    """Accept-reject would need too many proposals; trying again does not help, another sampler does."""
 
 
 class Tilt(NamedTuple):
@@ -250,50 +244,3 @@ def _estimate(tilt: Tilt, points: int, seed: np.random.SeedSequence) -> float:
     sobol = Sobol(tilt.mu.size - 1, scramble=True, rng=np.random.default_rng(seed))
     _, log_weight = _propose(tilt, np.ascontiguousarray(sobol.random(points).T))
     return float(logsumexp(log_weight)) - math.log(points)
-
-
-def sample_box_tilting(
-    gamma: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    size: int,
-    rng: np.random.Generator,
-    *,
-    max_proposals: int = 2_000_000,
-) -> FloatArray:
-    """Draw u ~ N(0, gamma) restricted to the box: independent and exact, by accept-reject from the tilted proposal.
-
-    Args:
-        gamma: (m, m) covariance, symmetric positive definite.
-        lower: (m,) lower ends of the box.
-        upper: (m,) upper ends of the box.
-        size: Number of draws.
-        rng: Source of randomness.
-        max_proposals: Give up as soon as more proposals than this are to be expected.
-
-    Returns:
-        (size, m) draws, all within the box.
-
-    Raises:
-        AcceptanceError: Too few proposals are accepted.
-        ValueError: The box does not fit gamma.
-        numpy.linalg.LinAlgError: gamma is not positive definite.
-    """
-    m = lower.size
-    if m == 0 or size == 0:
-        return np.empty((size, m))
-    tilt = find_tilt(gamma, lower, upper, starts=min(int(_WORK_DRAWS / m**3), 32))
-    accepted: list[FloatArray] = []
-    found, tried, batch = 0, 0, max(256, min(size, 4096))
-    while found < size:
-        z, log_weight = _propose(tilt, rng.random((m, batch)))
-        keep = np.log(rng.random(batch)) <= log_weight - tilt.log_bound
-        accepted.append(z[:, keep])
-        found, tried = found + int(keep.sum()), tried + batch
-        rate = max(found, 1) / tried
-        if found < size and (size - found) / rate > max_proposals - tried:
-            raise AcceptanceError(f"{found} of {tried} proposals accepted at m = {m}: {size} draws are out of reach")
-        batch = int(min(max(1.1 * (size - found) / rate, 256), 2**22 // m + 1))
-    u = np.empty((size, m))
-    u[:, tilt.order] = (tilt.L @ np.concatenate(accepted, axis=1)[:, :size]).T
-    return np.clip(u, lower, upper)
