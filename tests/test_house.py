@@ -27,7 +27,7 @@ DOORS = {
     "tuner.lab.paper": "figures pages reproduce tasks",
     "tuner.machine": "check describe new_adapter process",
     "tuner.report": "figures page story truth",
-    "tuner.wire": "aio client endpoint errors follow keyfiles keys messages operation operations schema",
+    "tuner.wire": "aio client endpoint errors follow keyfiles keys messages model_answers operation operations schema",
     **dict.fromkeys(
         (f"adapters.{name}" for name in ("command", "line", "modbus", "mqtt", "opcua", "serial", "simulated")), ""
     ),

@@ -28,7 +28,6 @@ from tuner.lab.bench.effective import worst_share
 T = TypeVar("T")
 
 DRAWS = 2000
-ROWS = (20, 50, 100, 200, 500)
 DIMENSIONS = (1, 2, 6)  # of whole campaigns
 CONVERGED = (1, 2)  # of those whose data are measured like the random ones
 MOST_TRUNCATED = 3.5

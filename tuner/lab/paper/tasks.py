@@ -13,7 +13,6 @@ START = 11  # uniform settings told at first, each judged against the best so fa
 ACQUISITIONS = ("ucb", "eiig-0.1", "eiig-0.5", "thompson")
 FUNCTIONS = ("forrester", "six_hump", "goldstein_price", "levy2", "rosenbrock5", "hartmann6")
 PENALISED = "sasena_penalised"
-RUN_FIGURES = (4, 5, 7)
 FIGURES = (2, 3, 4, 5, 6, 7)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tuner.core.linalg import FloatArray
-from tuner.lab.bench.rivals.rival import Duel, MissingPeerError, Propose, Rival
+from tuner.lab.bench.rivals.rival import Duel, Propose, Rival, imported
 
 _TITLE = "BoTorch PairwiseGP + EUBO"
 # as in BoTorch's tutorial on pairwise comparisons
@@ -15,19 +15,8 @@ RAW_SAMPLES = 512
 
 
 def require_botorch() -> dict[str, str]:
-    """Import BoTorch and return the versions of what is compared.
-
-    Raises:
-        MissingPeerError: It is not installed; the text says how to install it.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch is told of its own deprecations
-            import botorch
-            import torch
-    except ImportError as error:
-        raise MissingPeerError(_TITLE, "BoTorch", error) from error
-    return {"botorch": str(botorch.__version__), "torch": str(torch.__version__), "numpy": np.__version__}
+    """Import BoTorch and return the versions of what is compared."""
+    return imported(_TITLE, "BoTorch", ("botorch", "torch"))
 
 
 def propose_botorch(points: FloatArray, duels: Sequence[Duel], champion: int, seed: int) -> FloatArray:

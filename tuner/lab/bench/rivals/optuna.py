@@ -7,29 +7,15 @@ from typing import Any
 import numpy as np
 
 from tuner.core.linalg import FloatArray
-from tuner.lab.bench.rivals.rival import Duel, MissingPeerError, Rival
+from tuner.lab.bench.rivals.rival import Duel, Rival, imported
 
 _TITLE = "Optuna PreferentialGPSampler"
 
 
 def require_optuna() -> dict[str, str]:
-    """Import the sampler and return the versions of what is compared.
-
-    Raises:
-        MissingPeerError: It is not installed; the text says how to install it.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch is told of its own deprecations
-            import botorch
-            import optuna
-            import optuna_dashboard
-            import torch
-            from optuna_dashboard.preferential.samplers import gp  # noqa: F401 - it has needs of its own
-    except ImportError as error:
-        raise MissingPeerError(_TITLE, "optuna-dashboard with BoTorch", error) from error
-    modules = {"optuna": optuna, "optuna-dashboard": optuna_dashboard, "botorch": botorch, "torch": torch, "numpy": np}
-    return {name: str(module.__version__) for name, module in modules.items()}
+    """Import the sampler, which has needs of its own, and return the versions of what is compared."""
+    packages = ("optuna", "optuna-dashboard", "botorch", "torch", "optuna_dashboard.preferential.samplers.gp")
+    return imported(_TITLE, "optuna-dashboard with BoTorch", packages)
 
 
 class OptunaProposer:

@@ -1,7 +1,9 @@
 """What a rival is: it proposes settings from the same duels; its packages (extra `peers`) are imported when asked."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol
 
 from tuner.core.linalg import FloatArray
@@ -24,6 +26,21 @@ class MissingPeerError(TunerError):
     def __reduce__(self) -> tuple[type["MissingPeerError"], tuple[str, str, ImportError]]:
         """Cross from a worker process to the one that asks."""
         return MissingPeerError, self._made_of
+
+
+def imported(title: str, needs: str, packages: Sequence[str]) -> dict[str, str]:
+    """Import a rival's packages, or modules of them, and return the versions of what is compared.
+
+    Raises:
+        MissingPeerError: One is not installed; the text says how to install it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch is told of its own deprecations
+            modules = {package: import_module(package.replace("-", "_")) for package in (*packages, "numpy")}
+    except ImportError as error:
+        raise MissingPeerError(title, needs, error) from error
+    return {name: str(module.__version__) for name, module in modules.items() if "." not in name}
 
 
 class Propose(Protocol):
