@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,41 +39,27 @@ Handle = Callable[[Asked, Any], Awaitable[BaseModel]]
 MOST_READERS = 2  # of the journal: what is to be written down waits for these at most
 
 
+@dataclass
 class Answers:
     """Answers requests: a public method for each operation that is not simply a command for the engine.
 
-    Args:
-        compute: For what only the model knows.
-        machine_of: The machine of a campaign, if it has been used.
-        facts: What `status` and `hello` tell about the daemon.
-        stop: Called when somebody asks the daemon to end.
-        troubles: How many errors of single messages there were.
-        busy: How many requests were too many.
+    `machine_of` is the machine of a campaign, if it has been used. `stop` is called when somebody asks the daemon to
+    end. `troubles` and `busy` count errors of single messages and requests that were too many.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        archive: JournalThread,
-        compute: Backend,
-        machine_of: Callable[[str], Machine | None],
-        clock: Callable[[], datetime],
-        facts: "Facts",
-        stop: Callable[[str], None],
-        troubles: Troubles,
-        busy: Callable[[], int],
-    ) -> None:
-        self._engine = engine
-        self._archive = archive
-        self._compute = compute
-        self._machine_of = machine_of
-        self._clock = clock
-        self._facts = facts
-        self._stop = stop
+    _engine: Engine
+    _archive: JournalThread
+    _compute: Backend
+    _machine_of: Callable[[str], Machine | None]
+    _clock: Callable[[], datetime]
+    _facts: "Facts"
+    _stop: Callable[[str], None]
+    _troubles: Troubles
+    _busy: Callable[[], int]
+
+    def __post_init__(self) -> None:
         self._plans = asyncio.Semaphore(1)
-        self._troubles = troubles
-        self._busy = busy
-        self._questions = ModelQuestions(compute)
+        self._questions = ModelQuestions(self._compute)
         self._one_config = asyncio.Semaphore(1)  # a large configuration takes a thread that machines need too
         self._few_readers = asyncio.Semaphore(MOST_READERS)
 

@@ -6,7 +6,7 @@ The answer is one of four: applied (sent and read back), refused (never sent, an
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from tuner.adapter import AdapterError, Health, Value
@@ -45,25 +45,14 @@ class Link(Protocol):
         """Send it home; it may have a special way."""
 
 
+@dataclass(frozen=True, slots=True)
 class Gate:
-    """Sends settings to one machine.
+    """Sends settings to one machine; whoever makes a gate for every setting keeps what is known of where it is."""
 
-    Args:
-        wait: Waits some seconds; passed in so that tests need not.
-        where: What is known about where the machine is; whoever makes a gate for every setting keeps it.
-    """
-
-    def __init__(
-        self,
-        link: Link,
-        wait: Callable[[float], Awaitable[object]],
-        progress: Callable[[str, float | None], None],
-        where: Whereabouts | None = None,
-    ) -> None:
-        self._link = link
-        self._wait = wait
-        self._progress = progress
-        self._where = where or Whereabouts()
+    _link: Link
+    _wait: Callable[[float], Awaitable[object]]
+    _progress: Callable[[str, float | None], None]
+    _where: Whereabouts = field(default_factory=Whereabouts)
 
     async def send(
         self, terms: Terms, setting: Mapping[str, object], *, dry_run: bool = False, home: bool = False
