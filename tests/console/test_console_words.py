@@ -9,13 +9,15 @@ import pytest
 from rich.cells import cell_len
 
 import tuner.console
+from tuner.basics import vocabulary
+from tuner.basics.vocabulary import Mode, Phase
 from tuner.console.campaign_text import news_text
 from tuner.console.keys import ANSWERS, CONTROL, SCREENS
 from tuner.console.language import LANGUAGES, Words, choose_language, load
 from tuner.console.requests import TEXTS, KeyRequest
 from tuner.console.session import News
 from tuner.errors import TunerError
-from tuner.wire.messages import CampaignView, ParameterView
+from tuner.wire.messages import ParameterView
 from tuner.wire.operations import Operations
 
 SOURCE = Path(tuner.console.__file__).parent
@@ -41,7 +43,8 @@ def test_no_sentence_was_left_in_english(language):
 
 
 def test_every_text_is_used_and_every_text_used_is_there():
-    source = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    files = (*SOURCE.rglob("*.py"), Path(vocabulary.__file__))
+    source = "\n".join(path.read_text("utf-8") for path in files)
     texts = load("en")
     sections = {key.partition(".")[0] for key in texts}
     whole = set(re.findall(r"""["']([a-z]+\.[A-Za-z_]+)["']""", source))
@@ -59,11 +62,9 @@ def test_every_text_is_used_and_every_text_used_is_there():
 
 
 def test_every_word_that_the_daemon_may_send_has_a_text():
-    phases = CampaignView.model_fields["phase"].description
-    modes = CampaignView.model_fields["mode"].description
     texts = load("en")
-    assert [word for word in phases.split(", ") if f"phase.{word}" not in texts] == []
-    assert [word for word in modes.split(", ") if f"mode.{word}" not in texts] == []
+    assert [word for word in Phase if f"phase.{word}" not in texts] == []
+    assert [word for word in Mode if f"mode.{word}" not in texts] == []
     assert [word for word in ("start", "model", "fallback", "repeat") if f"why.{word}" not in texts] == []
 
 
