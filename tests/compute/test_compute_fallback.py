@@ -101,7 +101,7 @@ def test_a_grid_is_used_up_near_the_champion_first_and_repeated_only_at_the_end(
 
 def test_a_space_without_any_setting_is_an_error():
     empty = Space([Continuous("x", 0, 1), Continuous("y", 0.1, 0.9)], ["(x - 2)**y >= 0"])
-    with pytest.raises(SpaceError, match="no setting satisfies"):
+    with pytest.raises(SpaceError, match="a search finds no setting that satisfies"):
         propose(Optimizer(empty))
 
 

@@ -17,9 +17,9 @@ from tuner.wire.messages import (
     JudgmentView,
     MachineView,
     ParameterView,
-    SliceView,
     TrialView,
 )
+from tuner.wire.model_answers import SliceView
 from tuner.wire.operations import Operations
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
