@@ -2,7 +2,7 @@
 
 After each number stands (source; how sensitive results are to it). A source in quotes is a heading or a bold entry of
 docs/experiments.md; "pilots" are prototypes that were measured before this code was written; "by hand": nobody compared
-others. tests/core/optimizer/test_strategy.py keeps such numbers out of the other modules of the optimiser; what stays there are
+others. tests/core/optimizer keeps such numbers out of the other modules of the optimiser; what stays there are
 tolerances of algorithms whose results they do not choose.
 """
 
