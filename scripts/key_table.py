@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-from tuner.console.states import Mode
-from tuner.wire.ops import OPS
-
+from tuner.basics.vocabulary import Mode
 from tuner.console.keys import CHAMPION, HISTORY, MAIN, Key
 from tuner.console.language import Words
+from tuner.wire.operations import OPS
 
 PAGE = Path(__file__).parents[1] / "docs" / "console.md"
 BEGIN, END = "<!-- keys: made by python -m scripts.key_table -->\n", "<!-- end of keys -->\n"
