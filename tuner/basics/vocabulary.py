@@ -1,6 +1,9 @@
 """The words that journal, wire, screen and programs share, each defined once; in JSON they are plain strings."""
 
 from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Mode(StrEnum):
@@ -54,6 +57,15 @@ class Answer(StrEnum):
     LEFT = "left"
     RIGHT = "right"
     TIE = "tie"
+
+    def winner(self, left: T, right: T) -> T | None:
+        """The better one of the two; None: it cannot be told."""
+        return {Answer.LEFT: left, Answer.RIGHT: right}.get(self)
+
+    @property
+    def text(self) -> str:
+        """The name of its texts in the console."""
+        return "tie" if self is Answer.TIE else "better"
 
 
 class Role(StrEnum):

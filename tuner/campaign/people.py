@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from tuner.basics.vocabulary import Answer
+
 
 def _printable(text: str) -> str:
     """Names and reasons are shown on screens and in logs: no line breaks, no escape sequences."""
@@ -102,6 +104,12 @@ class Tie(CommandBase):
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(
         None, description="how long the answer took, in seconds"
     )
+
+
+def answer_to(duel: int, left: int, right: int, answer: Answer, took_s: float | None = None) -> Judge | Tie:
+    """What a person says to a duel between two trials, as a command."""
+    winner = answer.winner(left, right)
+    return Tie(duel=duel, took_s=took_s) if winner is None else Judge(duel=duel, winner=winner, took_s=took_s)
 
 
 class Retract(CommandBase):

@@ -11,7 +11,7 @@ from tuner.campaign import people as p
 from tuner.core.space.values import Value
 from tuner.wire import messages as m
 from tuner.wire.messages import EventsAfter, Nothing
-from tuner.wire.operation import AnyOperation, Operation, operation
+from tuner.wire.operation import AnyOperation, Call, Operation, operation
 
 ANYONE = frozenset(Role)
 ENGINEER = frozenset({Role.ENGINEER})
@@ -141,3 +141,9 @@ class Operations:
 
 
 OPS: dict[str, AnyOperation] = {row.name: row for row in vars(Operations).values() if isinstance(row, Operation)}
+
+
+def request_of(campaign: str, command: p.CommandBase) -> Call[EventsAfter]:
+    """The request that has this command as its body."""
+    row = next(row for row in OPS.values() if row.body is type(command))
+    return Call(row.name, row.answer, command, campaign)

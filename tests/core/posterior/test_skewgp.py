@@ -11,7 +11,6 @@ from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
 from tuner.core.optimizer.surface import mean_surface
 from tuner.core.posterior import bouncing
 from tuner.core.posterior.ep import Sites
-from tuner.core.posterior.observations import DUEL, LABEL, TIE
 from tuner.core.posterior.tilting import sample_box_tilting
 
 CASES = {
@@ -203,7 +202,7 @@ def test_separate_latents_answer_with_the_right_one():
     rng = np.random.default_rng(4)
     points, duels = champion_duels(rng, 10, 2)
     data = Observations(points, labels=[(i, bool(points[i, 0] < 0.6)) for i in range(11)], duels=duels)
-    f, g = SkewGP(data.only(DUEL, TIE), 0.3, 10.0), SkewGP(data.only(LABEL), 0.5, 5.0)
+    f, g = SkewGP(data.judgments(), 0.3, 10.0), SkewGP(data.labels(), 0.5, 5.0)
     both = SeparateSkewGP(data, f, g)
     queries = rng.random((5, 2))
     assert both.mean(queries) == pytest.approx(f.mean(queries))

@@ -245,15 +245,10 @@ class Ledger:
             if judgment.winner not in (None, judgment.left, judgment.right):
                 raise TellError(f"the winner of judgment {judgment.number!r} is none of its trials")
             winner, loser = judgment.order
-            number = ledger.judge(
-                winner, loser, tie=judgment.tie, operator=judgment.operator, discount=judgment.discount
-            )
+            number = ledger.judge(winner, loser, operator=judgment.operator)  # says what is wrong with it
             if judgment.number != number:
                 raise TellError(f"judgment {judgment.number!r} stands where judgment {number} should")
-            told = ledger.judgments[number]
-            ledger.judgments[number] = replace(
-                told, left=judgment.left, right=judgment.right, retracted=judgment.retracted
-            )
+            ledger.judgments[number] = judgment
         for trial in trials:
             if trial.excluded is not None:
                 ledger.trials[trial.number] = replace(ledger.trials[trial.number], excluded=trial.excluded)

@@ -151,6 +151,15 @@ class Judgment(Record):
         """The winner and the loser; of a tie the left and the right one."""
         return (self.right, self.left) if self.winner == self.right else (self.left, self.right)
 
+    def better(self, tags: Mapping[int, str]) -> str:
+        """Which part is better, by the tags of the trials."""
+        return "can't tell" if self.winner is None else tags[self.winner]
+
+    @property
+    def known(self) -> tuple[object, ...]:
+        """All of it that a proposal depends on."""
+        return self.number, self.left, self.right, self.winner, self.operator
+
     @property
     def pair(self) -> frozenset[int]:
         """The two trials, whoever won."""

@@ -11,16 +11,25 @@ Glossary:
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tuner.core.linalg import FloatArray, IntArray
 
-LABEL: Final = 0
-DUEL: Final = 1
-TIE: Final = 2
+
+class Kind(IntEnum):
+    """What was said in a row."""
+
+    LABEL = 0
+    DUEL = 1
+    TIE = 2
+
+
+# where z lies if a row of this kind was said, in just-noticeable differences; without ties these count as zero
+_BOUNDS = {Kind.LABEL: (0.0, np.inf), Kind.DUEL: (1.0, np.inf), Kind.TIE: (-1.0, 1.0)}
 
 Pairs = Sequence[tuple[int, int]] | npt.NDArray[np.intp]
 
@@ -75,7 +84,7 @@ class Observations:
             [np.where(valid, none, at), inverse[duel_rows[:, 1]], inverse[tie_rows[:, 1]]]
         )
         counts = [len(label_rows), len(duel_rows), len(tie_rows)]
-        self.kind: IntArray = np.repeat(np.array([LABEL, DUEL, TIE]), counts)
+        self.kind: IntArray = np.repeat(np.array([Kind.LABEL, Kind.DUEL, Kind.TIE]), counts)
         self.judge: IntArray = np.concatenate(
             [
                 _checked_judges(given, name, count)
@@ -114,21 +123,30 @@ class Observations:
     @property
     def has_ties(self) -> bool:
         """Whether any judge ever said "can't tell"."""
-        return bool((self.kind == TIE).any())
+        return bool((self.kind == Kind.TIE).any())
 
     def intervals(self, jnd: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of z, (m,) each."""
-        width = self.jnd if jnd is None else jnd
-        lower, upper = np.zeros(self.m), np.full(self.m, np.inf)
-        if self.has_ties:
-            lower[self.kind == DUEL] = width
-            lower[self.kind == TIE] = -width
-            upper[self.kind == TIE] = width
-        return lower, upper
+        width = (self.jnd if jnd is None else jnd) if self.has_ties else 0.0
+        lower, upper = self.slopes()
+        return width * lower, np.where(self._one_sided, np.inf, width * upper)
 
-    def only(self, *kinds: int) -> "Observations":
-        """Return the same points with only the rows of these kinds."""
-        return self.part(np.flatnonzero(np.isin(self.kind, kinds)))
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the bounds of z move with jnd, (m,) each; a bound at infinity does not move."""
+        lower, upper = np.array(list(_BOUNDS.values()))[self.kind].T
+        return lower, np.where(self._one_sided, 0.0, upper)
+
+    @property
+    def _one_sided(self) -> npt.NDArray[np.bool_]:
+        return np.array([np.isinf(upper) for _, upper in _BOUNDS.values()])[self.kind]
+
+    def judgments(self) -> "Observations":
+        """Return the same points with only what judges said of them."""
+        return self.part(np.flatnonzero(self.kind != Kind.LABEL))
+
+    def labels(self) -> "Observations":
+        """Return the same points with only their labels."""
+        return self.part(np.flatnonzero(self.kind == Kind.LABEL))
 
     def part(self, rows: IntArray) -> "Observations":
         """Return the same points with only these rows."""

@@ -1,9 +1,12 @@
 """Scripted judges: they see the costs of two parts and say which part is better, without or with errors."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+
+from tuner.basics.vocabulary import Answer
 
 
 class Judge(Protocol):
@@ -116,3 +119,18 @@ class TwoOperators:
         self.operator = "careful" if rng.random() < self.share else "careless"
         judge = self.careful if self.operator == "careful" else self.careless
         return judge.prefers_new(new, champion, rng)
+
+
+# as they are named on the command line, with their numbers
+BY_NAME: dict[str, Callable[..., Judge]] = {
+    "oracle": ExactJudge,
+    "noisy:P": FlippingJudge,
+    "probit:S": ProbitJudge,
+    "tiring": TiringJudge,
+    "two-operators": lambda share=0.5: TwoOperators(share=share),
+}
+
+
+def answer_of(judge: Judge, new: float, champion: float, rng: np.random.Generator, *, new_is_left: bool) -> Answer:
+    """Let a judge compare the costs of two parts and say which side is better."""
+    return Answer.LEFT if judge.prefers_new(new, champion, rng) == new_is_left else Answer.RIGHT
