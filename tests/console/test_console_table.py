@@ -4,18 +4,18 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
-from tuner.wire.ops import OPS
 
 from scripts import key_table
 from tests.console.test_console_pieces import trial, view
 from tuner.basics.vocabulary import Mode
-from tuner.campaign.moves import LEGAL
+from tuner.campaign.moves import MOVES
 from tuner.console.actions import Actions, Options
 from tuner.console.keys import BACK, BY_SHOWN, CHAMPION, HISTORY, MAIN, obstacle
 from tuner.console.lines import COMMANDS
 from tuner.console.screen.history import HistoryScreen
 from tuner.console.screen.page import ChampionScreen, PageScreen
 from tuner.wire.messages import DuelView, PlanView, Welcome
+from tuner.wire.operations import OPS
 
 PROPOSED = trial(3, stage="proposed", valid=None)
 DUEL = DuelView(number=1, left=trial(1), right=trial(2), asked_at="")
@@ -40,9 +40,9 @@ def test_no_key_stands_for_two_things():
 @pytest.mark.parametrize("key", [key for key in (*MAIN, *HISTORY) if key.ops], ids=lambda key: key.shown)
 def test_a_key_is_offered_in_the_modes_where_the_campaign_takes_its_request(key):
     for mode, op in key.ops.items():
-        assert mode in LEGAL[OPS[op].body]
+        assert mode in MOVES[OPS[op].body].modes
     for op in set(key.ops.values()) - {"campaign.start", "campaign.stop"}:  # of several, `s` offers the usual one
-        assert {mode for mode in key.ops if key.ops[mode] == op} == LEGAL[OPS[op].body]
+        assert {mode for mode in key.ops if key.ops[mode] == op} == MOVES[OPS[op].body].modes
 
 
 @pytest.mark.parametrize(
