@@ -15,8 +15,8 @@ from tuner.console.language import LANGUAGES, Words, choose_language, load
 from tuner.console.requests import TEXTS, KeyRequest
 from tuner.console.session import News
 from tuner.errors import TunerError
-from tuner.wire import calls
 from tuner.wire.messages import CampaignView, ParameterView
+from tuner.wire.operations import Operations
 
 SOURCE = Path(tuner.console.__file__).parent
 
@@ -129,6 +129,6 @@ def test_what_was_not_taken_is_not_named_by_what_is_said_when_it_was(language):
     names = [key.removeprefix("what.") for key in load(language) if key.startswith("what.")]
     assert set(TEXTS.values()) < set(names)
     for name in names:
-        request = KeyRequest(calls.start("press"), {"tag": "P1", "number": 3, "lot": "L7"}, name)
+        request = KeyRequest(Operations.start("press"), {"tag": "P1", "number": 3, "lot": "L7"}, name)
         news = News(datetime.now(UTC), "press", "alarms.not_taken", {"what": request})
         assert request.said(words) not in news_text(words, news)
