@@ -92,6 +92,7 @@ class Judge(CommandBase):
 
     duel: Number = Field(description="the question's number")
     winner: Number = Field(description="number of the better trial")
+    clearly: bool = Field(False, description="whether it is clearly better; the policy must have graded = true")
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(
         None, description="how long the answer took, in seconds"
     )
@@ -109,7 +110,9 @@ class Tie(CommandBase):
 def answer_to(duel: int, left: int, right: int, answer: Answer, took_s: float | None = None) -> Judge | Tie:
     """What a person says to a duel between two trials, as a command."""
     winner = answer.winner(left, right)
-    return Tie(duel=duel, took_s=took_s) if winner is None else Judge(duel=duel, winner=winner, took_s=took_s)
+    if winner is None:
+        return Tie(duel=duel, took_s=took_s)
+    return Judge(duel=duel, winner=winner, clearly=answer.clearly, took_s=took_s)
 
 
 class Retract(CommandBase):

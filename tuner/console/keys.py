@@ -64,6 +64,13 @@ def _in(op: str, *modes: Mode) -> dict[Mode, str]:
     return dict.fromkeys(modes or Mode, op)
 
 
+def _graded_duel(view: CampaignView) -> object:
+    """An open question of a graded campaign."""
+    if not view.graded:
+        raise CannotError("cannot.not_graded")
+    return duel_of(view)
+
+
 _OUTCOME = _in("trial.outcome")
 _MOVES = _in("campaign.start") | _in("campaign.stop", *_TUNING)
 
@@ -74,6 +81,11 @@ ANSWERS = (
     Key("x", "scrap", "scrap", None, _OUTCOME, scrap_choices),
     Key("r", "repeat", "repeat", None, _in("trial.repeat", *_TUNING), repeat_choices),
     Key("u", "undo", "undo", None, _in("judgment.retract")),
+)
+_CLEARLY = (_in("judgment.give"), _graded_duel, lambda view: view.graded)
+GRADES = (
+    Key("3", "clearly_left", "answer", Answer.CLEARLY_LEFT, *_CLEARLY),
+    Key("4", "clearly_right", "answer", Answer.CLEARLY_RIGHT, *_CLEARLY),
 )
 CONTROL = (
     Key("a", "approve", "approve", None, _in("proposal.approve", Mode.EXECUTE), proposal_of),
@@ -106,7 +118,7 @@ HISTORY = (
 CHAMPION = (Key("y", "copy", "copy"),)
 BACK = Key("Esc", "back", "back")
 
-BAR = (ANSWERS, CONTROL, SCREENS)
+BAR = (ANSWERS, GRADES, CONTROL, SCREENS)
 MAIN = (*chain.from_iterable(BAR), *UNSEEN)
 BY_SHOWN = {key.shown: key for key in MAIN}
 SIGN_IN, LANGUAGE = BY_SHOWN["o"], BY_SHOWN["l"]

@@ -152,6 +152,7 @@ class JudgmentView(Told):
     left: int
     right: int
     winner: int | None
+    clearly: bool | None = Field(None, description="whether the winner is clearly better; None: nobody was asked")
     operator: str
     at: Moment
     took_s: float | None
@@ -159,7 +160,9 @@ class JudgmentView(Told):
 
     def of_other(self, trial: int) -> str:
         """What it says of the other part than this trial's: the name of a text."""
-        return "tie" if self.winner is None else "worse" if self.winner == trial else "better"
+        if self.winner is None:
+            return "tie"
+        return ("clearly_" if self.clearly else "") + ("worse" if self.winner == trial else "better")
 
 
 class MachineView(Told):
@@ -203,6 +206,7 @@ class PolicyView(Told):
     dry_run: bool
     approval: bool
     undo_minutes: float
+    graded: bool = Field(False, description='whether "clearly better" is taken')
 
 
 class CampaignView(PolicyView):

@@ -120,7 +120,7 @@ class Operations:
         """Make a part again at the setting of an old trial."""
 
     @operation("judgment.give", p.Judge, EventsAfter, PEOPLE, "judgment_given")
-    def judge(self, campaign: str, duel: int, winner: int, took_s: float | None = None) -> None:
+    def judge(self, campaign: str, duel: int, winner: int, took_s: float | None = None, clearly: bool = False) -> None:
         """Say which part of a duel is better."""
 
     @operation("judgment.tie", p.Tie, EventsAfter, PEOPLE, "judgment_given")

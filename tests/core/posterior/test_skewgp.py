@@ -18,6 +18,8 @@ CASES = {
     "labels": {"labels": [(0, True), (1, False), (2, True), (3, True)]},
     "mixed": {"labels": [(0, True), (1, False), (2, True)], "duels": [(0, 2), (2, 3)]},
     "ties": {"duels": [(0, 1), (2, 3)], "ties": [(0, 2), (1, 4)]},
+    "grades": {"duels": [(0, 1), (0, 2), (3, 0), (3, 4)], "duel_grades": [True, False, None, False], "clear": 1.5},
+    "grades and ties": {"duels": [(0, 1), (2, 3), (2, 3)], "ties": [(0, 2)], "duel_grades": [True, False, True]},
     "contradiction": {"duels": [(0, 1), (1, 0), (0, 1), (1, 2), (2, 0)]},
 }
 
@@ -26,7 +28,7 @@ CASES = {
 @pytest.mark.parametrize(
     ("case", "variance"),
     [
-        *((case, 9.0) for case in ("mixed", "ties", "contradiction")),
+        *((case, 9.0) for case in ("mixed", "ties", "grades", "grades and ties", "contradiction")),
         *(pytest.param(case, 9.0, marks=pytest.mark.slow) for case in ("duels", "labels")),
         *(pytest.param(case, 1.0, marks=pytest.mark.slow) for case in CASES),
     ],

@@ -131,6 +131,7 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     active = fits.unsteady if fits.doubted else fits.preference
     if active is None:
         raise ValueError("the preferences were not fitted")
+    data = data.graded_at(strategy.unsteady_clear if fits.doubted else strategy.clear)
     model = SkewGP.from_hyper(data, active.hyper, seed=seed, draws=strategy.draws, sites=active.sites)
     surface, fitted = None, None
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
@@ -147,11 +148,13 @@ def _refit_preferences(
     """Fit the judge who is believed in; now and then the other one too, and believe whom the evidence favours."""
     check = data.m >= DOUBT_FROM and data.m % DOUBT_EVERY == 0
     sure, unsteady, doubted = fits.preference, fits.unsteady, fits.doubted
+    by_unsteady, data = data.graded_at(strategy.unsteady_clear), data.graded_at(strategy.clear)
     if check or not doubted:
         sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups)
     if check or doubted:
         prior = replace(strategy.unsteady, noise=noise)
-        unsteady = _first(data, prior, sure, groups) if unsteady is None else _refit(data, prior, unsteady, groups)
+        first = unsteady is None
+        unsteady = _first(by_unsteady, prior, sure, groups) if first else _refit(by_unsteady, prior, unsteady, groups)
     if check and sure is not None and unsteady is not None:
         doubted = unsteady.objective + strategy.doubt < sure.objective
     return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)

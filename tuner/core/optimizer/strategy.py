@@ -18,6 +18,11 @@ class Strategy:
             the last, small steps can still be told from noise.
         unsteady: The same for a judge whose answers are sometimes wrong.
         doubt: By how many nats the evidence must favour the unsteady judge before the answers are doubted.
+        clear: What a clear difference is to a judge without noise, in units of that noise: finer differences than a
+            hundredth of it are noise. Source: by hand, for with 1000 and more the evidence of grades that contradict
+            each other does not converge. Sensitivity: not measured.
+        unsteady_clear: The same for a judge whose answers are sometimes wrong. Source: by hand. Sensitivity: not
+            measured.
         validity: Priors of the validity's hyper-parameters.
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
             how wrong a fit may be.
@@ -39,6 +44,8 @@ class Strategy:
         default_factory=lambda: Prior(lengthscale=0.25, lengthscale_spread=0.6, variance=30.0, variance_spread=1.5)
     )
     doubt: float = 3.0
+    clear: float = 100.0
+    unsteady_clear: float = 3.0
     validity: Prior = field(
         default_factory=lambda: Prior(
             lengthscale=0.3, lengthscale_spread=0.6, variance=100.0, variance_spread=1.5, variance_cap=1e5
