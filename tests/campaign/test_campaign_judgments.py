@@ -4,7 +4,9 @@ import pytest
 
 from tests.campaign.helpers import ANNA, BEN, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
-from tuner.campaign.effects import ComputeProposal, wanted
+from tuner.campaign.effects import ComputeProposal, basis, wanted
+from tuner.campaign.model_input import model_input
+from tuner.campaign.speculate import futures
 
 
 @pytest.fixture
@@ -87,3 +89,37 @@ def test_the_side_of_the_new_part_is_not_always_the_same():
         sides.add(driver.state.duel.left < driver.state.duel.right)
         driver.judge(new_wins=False)
     assert sides == {True, False}
+
+
+def test_a_clear_answer_needs_the_policy_and_the_refusal_names_its_key(asked):
+    refusal = asked.refused(c.Judge(duel=1, winner=2, clearly=True), ANNA)
+    assert refusal.code == "not_allowed"
+    assert "graded = true" in refusal.text
+    asked.tell(c.Judge(duel=1, winner=2), ANNA)
+    assert asked.state.judgments[0].clearly is None  # nobody could have said more
+    assert asked.refold() == asked.state
+
+
+def test_a_graded_campaign_keeps_what_was_clear_and_what_was_not():
+    driver = Driver(terms(policy={"graded": True})).begun()
+    for said in (c.Judge(duel=1, winner=2, clearly=True), c.Judge(duel=2, winner=2), c.Tie(duel=3)):
+        driver.propose(x=len(driver.state.trials) / 10)
+        driver.make()
+        driver.tell(said, ANNA)
+    assert [judgment.clearly for judgment in driver.state.judgments] == [True, False, None]
+    assert [told["clearly"] for told in model_input(driver.state)["state"]["judgments"]] == [True, False, None]
+    assert "P2 is clearly better" in driver.refused(c.Judge(duel=1, winner=1), BEN).text
+    driver.tell(c.Retract(judgment=1), ANNA)
+    assert driver.state.judgments[0].clearly is True
+    assert driver.refold() == driver.state
+
+
+def test_clear_answers_are_foreseen_where_they_may_come():
+    for graded, count in ((False, 3), (True, 5)):
+        driver = Driver(terms(policy={"graded": graded})).begun()
+        driver.propose()
+        driver.make()
+        foreseen = {basis(future) for future in futures(driver.state, driver.now, (ANNA.name,))}
+        assert len(foreseen) == count
+        driver.tell(c.Judge(duel=1, winner=2, clearly=graded), ANNA)
+        assert basis(driver.state) in foreseen

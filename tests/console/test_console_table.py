@@ -58,6 +58,8 @@ def test_a_key_is_offered_in_the_modes_where_the_campaign_takes_its_request(key)
         ("1", {"duel": DUEL, "mode": "Held"}, "operator", None),
         ("1", {"duel": DUEL}, "viewer", "cannot.not_allowed"),
         ("1", {}, "viewer", "cannot.no_duel"),
+        ("3", {"duel": DUEL, "graded": True}, "operator", None),
+        ("4", {"duel": DUEL}, "operator", "cannot.not_graded"),
         ("h", {"mode": "Stopped"}, "operator", "cannot.mode"),
         ("h", {"mode": "Held"}, "controller", "cannot.not_allowed"),  # who may hold may not go on
         ("h", {}, "controller", None),

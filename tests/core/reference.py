@@ -23,7 +23,19 @@ def rbf(A, B, lengthscales, variance):
 
 
 def importance(
-    points, queries, *, labels=(), duels=(), ties=(), jnd=0.5, lengthscales, variance, count=600_000, seed=0
+    points,
+    queries,
+    *,
+    labels=(),
+    duels=(),
+    ties=(),
+    duel_grades=None,
+    jnd=0.5,
+    clear=1.0,
+    lengthscales,
+    variance,
+    count=600_000,
+    seed=0,
 ):
     """Weight prior draws of f by the likelihood of what was said; `win` is against the first query."""
     rng = np.random.default_rng(seed)
@@ -34,8 +46,14 @@ def importance(
     threshold = jnd if len(ties) else 0.0
     for point, valid in labels:
         log_weight += norm.logcdf(f[:, point] if valid else -f[:, point])
-    for winner, loser in duels:
-        log_weight += norm.logcdf(f[:, winner] - f[:, loser] - threshold)
+    for (winner, loser), grade in zip(duels, duel_grades or [None] * len(duels), strict=True):
+        gap = f[:, winner] - f[:, loser] - threshold
+        if grade is None:
+            log_weight += norm.logcdf(gap)
+        elif grade:
+            log_weight += norm.logcdf(gap - clear)
+        else:
+            log_weight += np.log(norm.cdf(gap) - norm.cdf(gap - clear) + 1e-300)
     for first, second in ties:
         gap = f[:, first] - f[:, second]
         log_weight += np.log(norm.cdf(jnd - gap) - norm.cdf(-jnd - gap) + 1e-300)

@@ -1,6 +1,9 @@
 """The words that journal, wire, screen and programs share, each defined once; in JSON they are plain strings."""
 
 from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Mode(StrEnum):
@@ -54,6 +57,22 @@ class Answer(StrEnum):
     LEFT = "left"
     RIGHT = "right"
     TIE = "tie"
+    CLEARLY_LEFT = "clearly left"
+    CLEARLY_RIGHT = "clearly right"
+
+    def winner(self, left: T, right: T) -> T | None:
+        """The better one of the two; None: it cannot be told."""
+        return None if self is Answer.TIE else left if self in (Answer.LEFT, Answer.CLEARLY_LEFT) else right
+
+    @property
+    def clearly(self) -> bool:
+        """Whether the better one is so clearly; such answers are for graded campaigns."""
+        return self in (Answer.CLEARLY_LEFT, Answer.CLEARLY_RIGHT)
+
+    @property
+    def text(self) -> str:
+        """The name of its texts in the console."""
+        return "tie" if self is Answer.TIE else "clearly_better" if self.clearly else "better"
 
 
 class Role(StrEnum):

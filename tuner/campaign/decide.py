@@ -197,16 +197,35 @@ def _judge(state: State, command: c.Judge | c.Tie, actor: Actor, now: datetime) 
     winner = command.winner if isinstance(command, c.Judge) else None
     if winner is not None and winner not in duel.pair:
         raise Refusal("bad_request", f"duel {duel.number} is between trials {duel.left} and {duel.right}, not {winner}")
-    number = len(state.judgments) + 1
-    return (
-        e.JudgmentGiven(judgment=number, duel=duel.number, winner=winner, operator=actor.name, took_s=command.took_s),
+    said = e.JudgmentGiven(
+        judgment=len(state.judgments) + 1,
+        duel=duel.number,
+        winner=winner,
+        clearly=_grade(state, command),
+        operator=actor.name,
+        took_s=command.took_s,
     )
+    return (said,)
+
+
+def _grade(state: State, command: c.Judge | c.Tie) -> bool | None:
+    """Whether a part is clearly better; None where answers have no grades."""
+    if isinstance(command, c.Tie):
+        return None
+    if state.terms.policy.graded:
+        return command.clearly
+    if command.clearly:
+        raise Refusal(
+            "not_allowed",
+            f'the campaign {state.name} takes no "clearly better": its [campaign.policy] would need graded = true',
+        )
+    return None
 
 
 def _answer(state: State, judgment: Judgment) -> str:
     if judgment.winner is None:
         return "can't tell"
-    return f"part {state.trials[judgment.winner - 1].tag} is better"
+    return f"part {state.trials[judgment.winner - 1].tag} is {'clearly ' if judgment.clearly else ''}better"
 
 
 def _retract(state: State, command: c.Retract, actor: Actor, now: datetime) -> tuple[e.Event, ...]:

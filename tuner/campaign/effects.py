@@ -78,7 +78,7 @@ def proposal_due(state: State) -> bool:
 def basis(state: State) -> str:
     """A digest of all that a proposal depends on."""
     trials = [(t.number, t.stage.value, t.valid, t.excluded is not None) for t in state.trials]
-    judgments = [(j.number, j.left, j.right, j.winner, j.operator) for j in state.active]
+    judgments = [j.known for j in state.active]
     budget = state.terms.budget
     known = (state.name, state.terms.seed, budget.trials, budget.scrap, state.memory.asks, trials, judgments)
     return hashlib.sha256(repr(known).encode()).hexdigest()

@@ -185,6 +185,7 @@ class JudgmentGiven(EventBase):
     judgment: int
     duel: int
     winner: int | None
+    clearly: bool | None = None  # None: nobody was asked, or nobody won
     operator: str
     took_s: float | None = None
 

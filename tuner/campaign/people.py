@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from tuner.basics.vocabulary import Answer
+
 
 def _printable(text: str) -> str:
     """Names and reasons are shown on screens and in logs: no line breaks, no escape sequences."""
@@ -90,6 +92,7 @@ class Judge(CommandBase):
 
     duel: Number = Field(description="the question's number")
     winner: Number = Field(description="number of the better trial")
+    clearly: bool = Field(False, description="whether it is clearly better; the policy must have graded = true")
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(
         None, description="how long the answer took, in seconds"
     )
@@ -102,6 +105,14 @@ class Tie(CommandBase):
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(
         None, description="how long the answer took, in seconds"
     )
+
+
+def answer_to(duel: int, left: int, right: int, answer: Answer, took_s: float | None = None) -> Judge | Tie:
+    """What a person says to a duel between two trials, as a command."""
+    winner = answer.winner(left, right)
+    if winner is None:
+        return Tie(duel=duel, took_s=took_s)
+    return Judge(duel=duel, winner=winner, clearly=answer.clearly, took_s=took_s)
 
 
 class Retract(CommandBase):

@@ -1,10 +1,14 @@
 """What may happen next: the states after every possible answer, so that their proposals can be computed beforehand."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 
+from tuner.basics.vocabulary import Answer, Role
 from tuner.campaign import events as e
+from tuner.campaign.decide import Actor, Refusal, decide
 from tuner.campaign.effects import proposal_due
+from tuner.campaign.people import answer_to
 from tuner.campaign.state import Duel, Stage, State
 from tuner.campaign.step import follow
 
@@ -20,7 +24,7 @@ def _deeper(state: State, now: datetime, operators: tuple[str, ...], depth: int)
     duel, trial = state.duel, state.trial
     events: list[e.Event] = []
     if duel is not None and trial is None:
-        events = [answer for who in operators for answer in _answers(state, duel, who)]
+        events = [answer for who in operators for answer in _answers(state, duel, who, now)]
     elif trial is not None and trial.stage in (Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING):
         events = [
             e.OutcomeTold(trial=trial.number, valid=True),
@@ -34,8 +38,10 @@ def _deeper(state: State, now: datetime, operators: tuple[str, ...], depth: int)
             yield from _deeper(after, now, operators, depth - 1)
 
 
-def _answers(state: State, duel: Duel, operator: str) -> list[e.Event]:
-    number = len(state.judgments) + 1
-    new = max(duel.left, duel.right)
-    winners = (min(duel.left, duel.right), new, None)  # most new parts do not win
-    return [e.JudgmentGiven(judgment=number, duel=duel.number, winner=w, operator=operator) for w in winners]
+def _answers(state: State, duel: Duel, operator: str, now: datetime) -> Iterator[e.Event]:
+    pair = sorted(duel.pair)  # most new parts do not win
+    likely = sorted(Answer, key=lambda one: [*pair, None].index(one.winner(duel.left, duel.right)))
+    for answer in likely:
+        said = answer_to(duel.number, duel.left, duel.right, answer)
+        with suppress(Refusal):  # an answer that would not be taken
+            yield from decide(state, said, Actor(operator, Role.OPERATOR), now)

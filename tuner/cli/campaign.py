@@ -53,7 +53,8 @@ def _sent(call: Callable[..., Call[EventsAfter]], done: str) -> Callable[..., No
     @click.option("--id", "request_id", metavar="ID", help="Ask again for what got no answer, by its id.")
     def command(client: Client, request_id: str | None, **given: Any) -> None:
         answer = client.call(call(**given), request_id=request_id)
-        click.echo(f"{done.format(**given)} (event {answer.n})")
+        flags = "".join(f", {name}" for name, value in given.items() if value is True)
+        click.echo(f"{done.format(**given)}{flags} (event {answer.n})")
 
     return command
 
@@ -65,6 +66,8 @@ def _parameter(operation: AnyOperation, name: str) -> Callable[[Callable[..., No
         default = None if field.is_required() else field.default
         text = as_sentence(field.description)
         return click.option("--reason", required=field.is_required(), default=default, help=text)
+    if field.annotation is bool and not field.is_required():
+        return click.option(f"--{name}", is_flag=True, help=as_sentence(field.description))
     if name == "valid":
         return click.argument(name, type=click.Choice([_VALID, _NOT_VALID]))
     return click.argument(name, type=NUMBER) if field.annotation is int else click.argument(name, metavar=name.upper())

@@ -50,7 +50,7 @@ def _speed(_: click.Context, __: click.Parameter, value: float) -> float:
     default="oracle",
     show_default=True,
     metavar="JUDGE",
-    help="oracle, noisy:P, probit:S, tiring, two-operators, FILE.py:FUNCTION or a program.",
+    help="One by name, as docs/simulate.md lists them, FILE.py:FUNCTION or a program.",
 )
 @click.option("--campaign", metavar="NAME", help="Which campaign of the file; by default the first.")
 @click.option("--trials", type=click.IntRange(1, 100_000), help="How many trials; by default the campaign's budget.")

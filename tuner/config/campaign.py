@@ -120,6 +120,7 @@ class Policy(Section):
     champion_reduel_hours: float | None = Field(None, gt=0, description="hours between re-checks of the champion")
     undo_minutes: float = Field(10.0, ge=0, description="how long operators may take back their own answers")
     repeat_after: int = Field(8, ge=0, description="answers after which an old duel is asked again; 0: never")
+    graded: bool = Field(False, description='whether operators may also say "clearly better"')
     retries: int = Field(2, ge=0, le=100, description="how often a failed step is tried again before tuning is held")
     questions: Questions = Field(default_factory=Questions, description="when operators may be asked")
 

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from tuner.basics.vocabulary import Mode
+from tuner.basics.vocabulary import Answer, Mode
+from tuner.campaign.people import answer_to
 from tuner.console import requests
 from tuner.console.campaign_text import brief
 from tuner.console.keys import BY_SHOWN, SIGN_IN, Key, obstacle
@@ -19,7 +20,7 @@ from tuner.console.session import GUARD_S, Session
 from tuner.errors import TunerError
 from tuner.wire.messages import CampaignView, EventsAfter, JudgmentView, TrialView
 from tuner.wire.operation import Call
-from tuner.wire.operations import Operations
+from tuner.wire.operations import Operations, request_of
 
 LONGEST = 500  # characters of a text that is asked for
 _LONGEST_LOT = 64
@@ -181,18 +182,12 @@ class Actions:
             raise CannotError("cannot.fast")
         return round(took_s, 3)
 
-    async def judge(self, side: Literal["left", "right"]) -> None:
-        """One part is better."""
+    async def answer(self, answer: Answer) -> None:
+        """One part is better, or can't tell."""
         view, duel = self.view, requests.duel_of(self.view)
-        winner = duel.left if side == "left" else duel.right
-        call = Operations.judge(view.name, duel.number, winner.number, self._took_s(view))
-        await self._do(call, tag=winner.tag)
-        self._answered = (view.name, duel.number)
-
-    async def tie(self) -> None:
-        """Can't tell."""
-        view, duel = self.view, requests.duel_of(self.view)
-        await self._do(Operations.tie(view.name, duel.number, self._took_s(view)))
+        said = answer_to(duel.number, duel.left.number, duel.right.number, answer, self._took_s(view))
+        winner = answer.winner(duel.left, duel.right)
+        await self._do(request_of(view.name, said), answer.text, tag=winner and winner.tag)
         self._answered = (view.name, duel.number)
 
     @asks

@@ -5,8 +5,9 @@ Key bar, dimming, help, the commands of plain lines and the table in docs/consol
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
-from tuner.basics.vocabulary import Mode
+from tuner.basics.vocabulary import Answer, Mode
 from tuner.console.requests import CannotError, by_hand, duel_of, proposal_of, repeat_choices, scrap_choices
 from tuner.wire.messages import CampaignView, Welcome
 
@@ -22,6 +23,7 @@ class Key:
         argument: What the method is given.
         ops: The operation it asks the daemon for, by the modes where it can; none: it always works.
         needs: Finds what it is about in a view, or raises the reason why there is nothing.
+        where: The campaigns where it is on the key bar; by default all.
     """
 
     shown: str
@@ -30,6 +32,7 @@ class Key:
     argument: str | int | None = None
     ops: Mapping[Mode, str] = field(default_factory=dict)
     needs: Callable[[CampaignView], object] | None = None
+    where: Callable[[CampaignView], bool] | None = None
 
     @property
     def text(self) -> str:
@@ -40,6 +43,10 @@ class Key:
     def help(self) -> str:
         """The text on the help page."""
         return f"help.{self.id}"
+
+    def on_bar(self, view: CampaignView | None) -> bool:
+        """Whether it has its place on the key bar while a campaign is shown."""
+        return self.where is None or (view is not None and self.where(view))
 
     @property
     def bound(self) -> str:
@@ -57,16 +64,28 @@ def _in(op: str, *modes: Mode) -> dict[Mode, str]:
     return dict.fromkeys(modes or Mode, op)
 
 
+def _graded_duel(view: CampaignView) -> object:
+    """An open question of a graded campaign."""
+    if not view.graded:
+        raise CannotError("cannot.not_graded")
+    return duel_of(view)
+
+
 _OUTCOME = _in("trial.outcome")
 _MOVES = _in("campaign.start") | _in("campaign.stop", *_TUNING)
 
 ANSWERS = (
-    Key("1", "left", "judge", "left", _in("judgment.give"), duel_of),
-    Key("2", "right", "judge", "right", _in("judgment.give"), duel_of),
-    Key("0", "tie", "tie", None, _in("judgment.tie"), duel_of),
+    Key("1", "left", "answer", Answer.LEFT, _in("judgment.give"), duel_of),
+    Key("2", "right", "answer", Answer.RIGHT, _in("judgment.give"), duel_of),
+    Key("0", "tie", "answer", Answer.TIE, _in("judgment.tie"), duel_of),
     Key("x", "scrap", "scrap", None, _OUTCOME, scrap_choices),
     Key("r", "repeat", "repeat", None, _in("trial.repeat", *_TUNING), repeat_choices),
     Key("u", "undo", "undo", None, _in("judgment.retract")),
+)
+_CLEARLY = (_in("judgment.give"), _graded_duel, lambda view: view.graded)
+GRADES = (
+    Key("3", "clearly_left", "answer", Answer.CLEARLY_LEFT, *_CLEARLY),
+    Key("4", "clearly_right", "answer", Answer.CLEARLY_RIGHT, *_CLEARLY),
 )
 CONTROL = (
     Key("a", "approve", "approve", None, _in("proposal.approve", Mode.EXECUTE), proposal_of),
@@ -99,7 +118,8 @@ HISTORY = (
 CHAMPION = (Key("y", "copy", "copy"),)
 BACK = Key("Esc", "back", "back")
 
-MAIN = (*ANSWERS, *CONTROL, *SCREENS, *UNSEEN)
+BAR = (ANSWERS, GRADES, CONTROL, SCREENS)
+MAIN = (*chain.from_iterable(BAR), *UNSEEN)
 BY_SHOWN = {key.shown: key for key in MAIN}
 SIGN_IN, LANGUAGE = BY_SHOWN["o"], BY_SHOWN["l"]
 

@@ -16,8 +16,8 @@ NAME_LENGTH = 64  # the wire's limit for who is signed in
 
 # for each operation the name of its texts: `say.NAME` tells that it was done, `what.NAME` only names it
 TEXTS = {
-    "judgment.give": "judged",
-    "judgment.tie": "tied",
+    "judgment.give": "better",
+    "judgment.tie": "tie",
     "judgment.retract": "undone",
     "trial.outcome": "scrapped",
     "trial.exclude": "excluded",
@@ -33,7 +33,7 @@ TEXTS = {
     "lot.change": "lot",
 }
 UNSCRAPPED, TOLD_VALID = "unscrapped", "told_valid"  # an outcome has other texts where the part is valid
-_UNDOABLE = frozenset({"judged", "tied", "scrapped"})
+_ANSWERS = frozenset({"judgment.give", "judgment.tie"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class KeyRequest:
     @property
     def undoable(self) -> bool:
         """Whether `u` takes it back."""
-        return self.text in _UNDOABLE
+        return self.call.op in _ANSWERS or self.text == "scrapped"
 
     def said(self, words: Words) -> str:
         """What is said when it was done."""
@@ -179,7 +179,7 @@ def moves(view: CampaignView) -> dict[str, Call[EventsAfter]]:
 
 def was_done(request: KeyRequest, actor: str, events: list[Any]) -> bool:
     """Whether one of the events is what the request would have made."""
-    wanted = request.call.body.model_dump(exclude_none=True, exclude={"took_s", "reason"})
+    wanted = request.call.body.model_dump(exclude_defaults=True, exclude={"took_s", "reason"})
     return any(
         event.type in OPS[request.call.op].events
         and event.actor == actor

@@ -66,9 +66,9 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
     """Everything a console shows."""
     word, sentence, since = phase(state, now)
     wake = wake_at(state, now)
-    policy = state.terms.policy
     duel = state.duel
     return m.CampaignView(
+        **dict(m.PolicyView.model_validate(state.terms.policy)),
         name=state.name,
         machine_name=state.terms.machine,
         adapter=state.terms.adapter.name,
@@ -83,9 +83,6 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         fault=state.fault,
         n=state.count,
         lot=state.lot,
-        dry_run=policy.dry_run,
-        approval=policy.approval,
-        undo_minutes=policy.undo_minutes,
         parameters=[m.ParameterView.model_validate(parameter_info(one)) for one in state.terms.parameters],
         machine=m.MachineView.model_validate(state.machine),
         trial=None if state.trial is None else trial_view(state.trial),

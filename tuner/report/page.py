@@ -231,7 +231,7 @@ def _judgments(state: State) -> str:
             (f"{one.number}", "n"),
             (escape(tags[one.left]), ""),
             (escape(tags[one.right]), ""),
-            ("can't tell" if one.winner is None else escape(tags[one.winner]), ""),
+            (escape(one.better(tags)), ""),
             (escape(one.operator), ""),
             (_when(one.at), ""),
             ("" if one.took_s is None else f"{one.took_s:.1f} s", "n"),

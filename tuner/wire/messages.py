@@ -152,10 +152,17 @@ class JudgmentView(Told):
     left: int
     right: int
     winner: int | None
+    clearly: bool | None = Field(None, description="whether the winner is clearly better; None: nobody was asked")
     operator: str
     at: Moment
     took_s: float | None
     retracted: str | None
+
+    def of_other(self, trial: int) -> str:
+        """What it says of the other part than this trial's: the name of a text."""
+        if self.winner is None:
+            return "tie"
+        return ("clearly_" if self.clearly else "") + ("worse" if self.winner == trial else "better")
 
 
 class MachineView(Told):
@@ -193,7 +200,16 @@ class BudgetView(Told):
     estimated_s: float | None = Field(description="seconds to the end at the present pace; None: not known")
 
 
-class CampaignView(Told):
+class PolicyView(Told):
+    """What a client must know of a campaign's policy."""
+
+    dry_run: bool
+    approval: bool
+    undo_minutes: float
+    graded: bool = Field(False, description='whether "clearly better" is taken')
+
+
+class CampaignView(PolicyView):
     """A campaign as a client sees it; the answer to `snapshot`."""
 
     name: str
@@ -210,9 +226,6 @@ class CampaignView(Told):
     fault: str | None
     n: int = Field(description="number of the last event in it; events after it are newer")
     lot: str
-    dry_run: bool
-    approval: bool
-    undo_minutes: float
     parameters: list[ParameterView]
     machine: MachineView
     trial: TrialView | None = Field(description="the trial on its road")

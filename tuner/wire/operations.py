@@ -12,7 +12,7 @@ from tuner.core.space.values import Value
 from tuner.wire import messages as m
 from tuner.wire.messages import EventsAfter, Nothing
 from tuner.wire.model_answers import Explanation, Recommendation, Slices
-from tuner.wire.operation import AnyOperation, Operation, operation
+from tuner.wire.operation import AnyOperation, Call, Operation, operation
 
 ANYONE = frozenset(Role)
 ENGINEER = frozenset({Role.ENGINEER})
@@ -121,7 +121,7 @@ class Operations:
         """Make a part again at the setting of an old trial."""
 
     @operation("judgment.give", p.Judge, EventsAfter, PEOPLE, "judgment_given")
-    def judge(self, campaign: str, duel: int, winner: int, took_s: float | None = None) -> None:
+    def judge(self, campaign: str, duel: int, winner: int, took_s: float | None = None, clearly: bool = False) -> None:
         """Say which part of a duel is better."""
 
     @operation("judgment.tie", p.Tie, EventsAfter, PEOPLE, "judgment_given")
@@ -142,3 +142,9 @@ class Operations:
 
 
 OPS: dict[str, AnyOperation] = {row.name: row for row in vars(Operations).values() if isinstance(row, Operation)}
+
+
+def request_of(campaign: str, command: p.CommandBase) -> Call[EventsAfter]:
+    """The request that has this command as its body."""
+    row = next(row for row in OPS.values() if row.body is type(command))
+    return Call(row.name, row.answer, command, campaign)

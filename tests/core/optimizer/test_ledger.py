@@ -5,6 +5,7 @@ import pytest
 
 from tuner import Continuous, Integer, Optimizer, Space
 from tuner.core.optimizer.ledger import Ledger, TellError
+from tuner.core.posterior.observations import Kind
 from tuner.core.space.parameters import SpaceError
 
 SPACE = Space([Continuous("x", 0, 1), Integer("k", 1, 5)])
@@ -61,6 +62,7 @@ BAD = [
     (lambda o: o.warm_start([({"x": 0.5, "k": 1}, False), ({"x": 0.6, "k": 1}, True)], [(1, 0)]), "non-valid"),
     (lambda o: o.warm_start([({"x": 0.5, "k": 1}, True)], discount=0.0), "a discount"),
     (lambda o: o.warm_start([({"x": 0.5, "k": 1}, True)], discount=2), "a discount"),
+    (lambda o: o.tell_judgment(2, 1, clearly="very"), "clearly better"),
 ]
 
 
@@ -222,3 +224,18 @@ def test_a_rebuilt_ledger_takes_nothing_that_could_not_be_told():
         Ledger.rebuilt(SPACE, trials[1:], [])
     with pytest.raises(SpaceError, match=r"trial 1: x: must lie between .* not 0\.1"):
         Ledger.rebuilt(Space([Continuous("x", 0.5, 1), Integer("k", 1, 5)]), trials, [judgment])
+
+
+def test_grades_reach_the_model_and_a_state_and_tell_apart_who_was_never_asked():
+    optimizer = Optimizer(SPACE)
+    for number in (1, 2, 3, 4):
+        optimizer.add({"x": number / 10, "k": 1})
+        optimizer.tell_outcome(number, True)
+    for number, clearly in ((2, None), (3, True), (4, False)):
+        optimizer.tell_judgment(number, 1, clearly=clearly)
+    optimizer.tell_tie(1, 2)
+    kept = Optimizer.from_state(SPACE, optimizer.state()).ledger
+    assert [judgment.clearly for judgment in kept.judgments.values()] == [None, True, False, None]
+    assert list(kept.preferences()[1].kind) == [Kind.DUEL, Kind.CLEAR, Kind.SLIGHT, Kind.TIE]
+    assert kept.judgments[2].better({3: "P3"}) == "P3, clearly"
+    assert kept.judgments[3].better({4: "P4"}) == "P4"

@@ -3,24 +3,29 @@ import pytest
 
 from tests.core.reference import champion_duels
 from tuner.core import Laplace, Observations, Prior, SeparateSkewGP, SkewGP, fit, fit_hyper
-from tuner.core.posterior import fitting
+from tuner.core.posterior import fitting, laplace
 from tuner.core.posterior.ep import NotConvergedError
 from tuner.core.posterior.fitting import _Objective, anneal_hyper
 
 
-def some_data(rows=15, ties=True, judges=True):
+def some_data(rows=15, ties=True, judges=True, graded=False):
     rng = np.random.default_rng(1)
     points, duels = champion_duels(rng, rows, 2, flips=0.1)
     labels = [(i, bool(points[i, 0] < 0.8)) for i in range(rows + 1)]
     pairs = [(0, 3), (2, 5), (7, 9)] if ties else []
-    return Observations(points, labels, duels, pairs, duel_judges=[i % 2 for i in range(rows)] if judges else None)
+    judged, grades = [i % 2 for i in range(rows)] if judges else None, [(None, False, True)[i % 3] for i in range(rows)]
+    return Observations(
+        points, labels, duels, pairs, duel_judges=judged, duel_grades=grades if graded else None, clear=2.0
+    )
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
 @pytest.mark.parametrize("evidence", ["ep", "laplace"])
-def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, evidence, monkeypatch):
+@pytest.mark.parametrize("graded", [False, True])
+def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, evidence, graded, monkeypatch):
     monkeypatch.setattr(fitting, "FIT_TOLERANCE", 1e-10)
-    objective = _Objective(some_data(), Prior(), kernel, 0.7, evidence, None)
+    monkeypatch.setattr(laplace, "TOLERANCE", 1e-13)
+    objective = _Objective(some_data(graded=graded), Prior(), kernel, 0.7, evidence, None)
     theta = objective.centre + 0.3 * np.random.default_rng(0).standard_normal(len(objective.centre))
     for c in range(len(theta)):
         step = 1e-4 * np.eye(len(theta))[c]

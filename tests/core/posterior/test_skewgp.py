@@ -12,13 +12,14 @@ from tuner.core import Laplace, Observations, SeparateSkewGP, SkewGP, fit
 from tuner.core.optimizer.surface import mean_surface
 from tuner.core.posterior import bouncing
 from tuner.core.posterior.ep import Sites
-from tuner.core.posterior.observations import DUEL, LABEL, TIE
 
 CASES = {
     "duels": {"duels": [(0, 1), (0, 2), (3, 0), (3, 4), (1, 4)]},
     "labels": {"labels": [(0, True), (1, False), (2, True), (3, True)]},
     "mixed": {"labels": [(0, True), (1, False), (2, True)], "duels": [(0, 2), (2, 3)]},
     "ties": {"duels": [(0, 1), (2, 3)], "ties": [(0, 2), (1, 4)]},
+    "grades": {"duels": [(0, 1), (0, 2), (3, 0), (3, 4)], "duel_grades": [True, False, None, False], "clear": 1.5},
+    "grades and ties": {"duels": [(0, 1), (2, 3), (2, 3)], "ties": [(0, 2)], "duel_grades": [True, False, True]},
     "contradiction": {"duels": [(0, 1), (1, 0), (0, 1), (1, 2), (2, 0)]},
 }
 
@@ -27,7 +28,7 @@ CASES = {
 @pytest.mark.parametrize(
     ("case", "variance"),
     [
-        *((case, 9.0) for case in ("mixed", "ties", "contradiction")),
+        *((case, 9.0) for case in ("mixed", "ties", "grades", "grades and ties", "contradiction")),
         *(pytest.param(case, 9.0, marks=pytest.mark.slow) for case in ("duels", "labels")),
         *(pytest.param(case, 1.0, marks=pytest.mark.slow) for case in CASES),
     ],
@@ -203,7 +204,7 @@ def test_separate_latents_answer_with_the_right_one():
     rng = np.random.default_rng(4)
     points, duels = champion_duels(rng, 10, 2)
     data = Observations(points, labels=[(i, bool(points[i, 0] < 0.6)) for i in range(11)], duels=duels)
-    f, g = SkewGP(data.only(DUEL, TIE), 0.3, 10.0), SkewGP(data.only(LABEL), 0.5, 5.0)
+    f, g = SkewGP(data.judgments(), 0.3, 10.0), SkewGP(data.labels(), 0.5, 5.0)
     both = SeparateSkewGP(data, f, g)
     queries = rng.random((5, 2))
     assert both.mean(queries) == pytest.approx(f.mean(queries))

@@ -50,6 +50,14 @@ def test_a_tiring_judge_grows_careless():
     assert sides[:5].count("right") <= 2 < sides[100:].count("right")
 
 
+def test_a_graded_judge_calls_clear_what_is_much_of_the_spread_once_it_has_seen_some_parts():
+    judge = make_judge("graded:0.5", 0)
+    costs = {1: 0.0, 2: 10.0, 3: 4.0, 4: 3.0, 5: 8.0}
+    said = [judge(AskedDuel(new, part(1, costs[1]), part(new, costs[new]))).side for new in (2, 3, 4, 5, 3)]
+    assert said == ["left", "left", "left", "clearly left", "left"]
+    assert judge(AskedDuel(9, part(2, 10.0), part(1, 0.0))).side == "clearly right"
+
+
 def test_a_function_of_a_file_is_given_settings_and_measurements(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(

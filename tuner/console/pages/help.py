@@ -1,11 +1,12 @@
 """The help: every key with a sentence; what cannot be done now says why."""
 
+from itertools import chain
 from typing import ClassVar
 
 from rich.text import Text
 
 from tuner.console.campaign_text import pad
-from tuner.console.keys import ANSWERS, CHAMPION, CONTROL, HISTORY, MAIN, SCREENS, Key, obstacle
+from tuner.console.keys import BAR, CHAMPION, HISTORY, MAIN, Key, obstacle
 from tuner.console.language import Words
 from tuner.console.pages.page import QUIET, STRONG, Page
 from tuner.console.session import Session
@@ -22,7 +23,8 @@ class HelpPage(Page):
     def show(self, words: Words, session: Session) -> list[Text]:
         """In plain lines the names of the keys are enough."""
         if self.brief:
-            named = ", ".join(f"{key.shown} {words(key.text)}" for key in (*ANSWERS, *CONTROL, *SCREENS))
+            view = session.view(self.campaign)
+            named = ", ".join(f"{key.shown} {words(key.text)}" for key in chain.from_iterable(BAR) if key.on_bar(view))
             return [Text(f"{words('line.help')}: {named}")]
         lines = [self._line(words, session, key) for key in MAIN]
         for page, keys in (("history", HISTORY), ("champion", CHAMPION)):

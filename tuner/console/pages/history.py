@@ -81,12 +81,7 @@ def judged(words: Words, trial: TrialView, judgment: JudgmentView, tags: dict[in
     """A judgment as seen from one of its trials."""
     other = judgment.right if judgment.left == trial.number else judgment.left
     tag = tags.get(other, f"#{other}")
-    if judgment.winner is None:
-        text = words("history.tie", tag=tag)
-    elif judgment.winner == trial.number:
-        text = words("history.worse", tag=tag)
-    else:
-        text = words("history.better", tag=tag)
+    text = words(f"history.{judgment.of_other(trial.number)}", tag=tag)
     took = "" if judgment.took_s is None else f" {words('history.took', seconds=words.number(judgment.took_s, 1))}"
     text += f" ({judgment.operator}{took})"
     if judgment.retracted is not None:

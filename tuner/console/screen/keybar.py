@@ -82,3 +82,6 @@ class KeyBar(Vertical):
         """Show all keys in a language; those are dim that do nothing now."""
         for cell in self.query(KeyCell):
             cell.put(words, live=obstacle(cell.key, view, rights) is None)
+            cell.set_class(not cell.key.on_bar(view), "absent")
+        for row in self.query(".keys"):
+            row.set_class(all(cell.has_class("absent") for cell in row.children), "absent")

@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from tuner.console.campaign_text import alarms, budget, fit
-from tuner.console.keys import ANSWERS, CONTROL, MAIN, SCREENS
+from tuner.console.keys import BAR, MAIN
 from tuner.console.pages.page import ALARM, STRONG
 from tuner.console.screen.drawing import column, machine, top, waiting
 from tuner.console.screen.keybar import KeyBar, Line, Touchable, sized
@@ -60,7 +60,7 @@ class MainScreen(Screen[None]):
             yield Line(id="right")
         yield Line(id="budget")
         yield Line(id="message")
-        yield KeyBar(self.console.press, ANSWERS, CONTROL, SCREENS)
+        yield KeyBar(self.console.press, *BAR)
 
     def on_mount(self) -> None:
         """Show what is known; the clock alone changes the waiting line."""

@@ -59,7 +59,14 @@ class Ledger:
         self.trials[trial.number] = replace(trial, valid=bool(valid), outcome_reason=reason)
 
     def judge(
-        self, winner: int, loser: int, *, tie: bool = False, operator: str | None = None, discount: float = 1.0
+        self,
+        winner: int,
+        loser: int,
+        *,
+        tie: bool = False,
+        clearly: bool | None = None,
+        operator: str | None = None,
+        discount: float = 1.0,
     ) -> int:
         """Note an answer to a duel and return its number."""
         pair = [self._trial(winner), self._trial(loser)]
@@ -74,10 +81,18 @@ class Ledger:
             raise TellError(f"trial {winner} cannot be compared with itself")
         if operator is not None and not isinstance(operator, str):
             raise TellError(f"an operator is named by a text, not {operator!r}")
+        if clearly is not None and (tie or not isinstance(clearly, bool | np.bool_)):
+            raise TellError(f"a winner is clearly better (True) or not (False), a tie has none: not {clearly!r}")
         number = len(self.judgments) + 1
         left, right = (trial.number for trial in pair)
         self.judgments[number] = Judgment(
-            number=number, left=left, right=right, winner=None if tie else left, operator=operator, discount=discount
+            number=number,
+            left=left,
+            right=right,
+            winner=None if tie else left,
+            clearly=None if clearly is None else bool(clearly),
+            operator=operator,
+            discount=discount,
         )
         return number
 
@@ -222,6 +237,7 @@ class Ledger:
             ties=[(place[a], place[b]) for a, b in (j.order for j in ties)],
             label_judges=[judge[None, t.discount] if t.discount < 1.0 else 0 for t in labelled],
             duel_judges=[judge[j.judge] for j in duels],
+            duel_grades=[j.clearly for j in duels],
             tie_judges=[judge[j.judge] for j in ties],
         )
 
@@ -245,15 +261,11 @@ class Ledger:
             if judgment.winner not in (None, judgment.left, judgment.right):
                 raise TellError(f"the winner of judgment {judgment.number!r} is none of its trials")
             winner, loser = judgment.order
-            number = ledger.judge(
-                winner, loser, tie=judgment.tie, operator=judgment.operator, discount=judgment.discount
-            )
+            # says what is wrong with it
+            number = ledger.judge(winner, loser, tie=judgment.tie, clearly=judgment.clearly, operator=judgment.operator)
             if judgment.number != number:
                 raise TellError(f"judgment {judgment.number!r} stands where judgment {number} should")
-            told = ledger.judgments[number]
-            ledger.judgments[number] = replace(
-                told, left=judgment.left, right=judgment.right, retracted=judgment.retracted
-            )
+            ledger.judgments[number] = judgment
         for trial in trials:
             if trial.excluded is not None:
                 ledger.trials[trial.number] = replace(ledger.trials[trial.number], excluded=trial.excluded)

@@ -116,9 +116,18 @@ class Optimizer:
         """Tell whether a trial made a part."""
         self.ledger.outcome(number, valid, reason)
 
-    def tell_judgment(self, winner: int, loser: int, operator: str | None = None) -> int:
-        """Tell which of two trials made the better part; return the judgment's number."""
-        return self.ledger.judge(winner, loser, operator=operator)
+    def tell_judgment(
+        self, winner: int, loser: int, operator: str | None = None, *, clearly: bool | None = None
+    ) -> int:
+        """Tell which of two trials made the better part; return the judgment's number.
+
+        Args:
+            winner: Number of the better one.
+            loser: Number of the other one.
+            operator: Who says so.
+            clearly: Whether it is clearly better: False says that it is, but not clearly; None that nobody asked.
+        """
+        return self.ledger.judge(winner, loser, clearly=clearly, operator=operator)
 
     def tell_tie(self, left: int, right: int, operator: str | None = None) -> int:
         """Tell that the judge could not say which is better; return the judgment's number."""

@@ -122,6 +122,7 @@ def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName
     active = fits.unsteady if fits.doubted else fits.preference
     if active is None:
         raise ValueError("the preferences were not fitted")
+    data = data.graded_at(strategy.unsteady_clear if fits.doubted else strategy.clear)
     model = SkewGP.from_hyper(data, active.hyper, seed=seed, draws=strategy.draws, sites=active.sites)
     surface, fitted = None, None
     if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
@@ -139,6 +140,7 @@ def _refit_preferences(
     numbers = strategy.refitting
     check = data.m >= numbers.doubt_from and data.m % numbers.doubt_every == 0
     sure, unsteady, doubted = fits.preference, fits.unsteady, fits.doubted
+    by_unsteady, data = data.graded_at(strategy.unsteady_clear), data.graded_at(strategy.clear)
     if check or not doubted:
         sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups, numbers)
     if check or doubted:
@@ -146,7 +148,7 @@ def _refit_preferences(
         # unless the answers are doubted already, this judge's fit matters only where it beats the other one's
         beat = np.inf if doubted or sure is None else sure.objective - strategy.doubt
         fit_one = _first if unsteady is None else _refit
-        unsteady = fit_one(data, prior, sure if unsteady is None else unsteady, groups, numbers, beat)
+        unsteady = fit_one(by_unsteady, prior, sure if unsteady is None else unsteady, groups, numbers, beat)
     if check and sure is not None and unsteady is not None:
         doubted = unsteady.objective + strategy.doubt < sure.objective
     return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)

@@ -121,6 +121,7 @@ class Judgment(Record):
 
     Attributes:
         number: Its number, from 1 on.
+        clearly: Whether the winner is clearly better; None: nobody was asked, or it is a tie.
         operator: Who gave it, if anybody said.
         retracted: Why it was taken back, if it was.
         discount: Below 1 in an earlier campaign.
@@ -130,6 +131,7 @@ class Judgment(Record):
     left: int
     right: int
     winner: int | None
+    clearly: bool | None = None
     operator: str | None = None
     retracted: str | None = None
     discount: float = 1.0
@@ -150,6 +152,15 @@ class Judgment(Record):
     def order(self) -> tuple[int, int]:
         """The winner and the loser; of a tie the left and the right one."""
         return (self.right, self.left) if self.winner == self.right else (self.left, self.right)
+
+    def better(self, tags: Mapping[int, str]) -> str:
+        """Which part is better, by the tags of the trials."""
+        return "can't tell" if self.winner is None else tags[self.winner] + (", clearly" if self.clearly else "")
+
+    @property
+    def known(self) -> tuple[object, ...]:
+        """All of it that a proposal depends on."""
+        return self.number, self.left, self.right, self.winner, self.clearly, self.operator
 
     @property
     def pair(self) -> frozenset[int]:

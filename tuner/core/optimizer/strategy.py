@@ -135,6 +135,10 @@ class Strategy:
             does alike, 100 is worse).
         doubt: By how many nats the evidence must favour the unsteady judge before the answers are doubted (by hand;
             not measured).
+        clear: What a clear difference is to a judge without noise, in units of that noise: finer differences than a
+            hundredth of it are noise (by hand, for with 1000 and more the evidence of grades that contradict each
+            other does not converge; not measured).
+        unsteady_clear: The same for a judge whose answers are sometimes wrong (by hand; not measured).
         validity: Priors of the validity's hyper-parameters (pilots; "What did not help": a variance of 100 for the
             preferences beside it, a Matern kernel).
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
@@ -170,6 +174,8 @@ class Strategy:
         default_factory=lambda: Prior(lengthscale=0.25, lengthscale_spread=0.6, variance=30.0, variance_spread=1.5)
     )
     doubt: float = 3.0
+    clear: float = 100.0
+    unsteady_clear: float = 3.0
     validity: Prior = field(
         default_factory=lambda: Prior(
             lengthscale=0.3, lengthscale_spread=0.6, variance=100.0, variance_spread=1.5, variance_cap=1e5

@@ -18,7 +18,7 @@ from tuner.core.posterior.ep import NotConvergedError, Sites, expectation_propag
 from tuner.core.posterior.kernels import Kernel, KernelName
 from tuner.core.posterior.laplace import Laplace, find_mode
 from tuner.core.posterior.model import Model
-from tuner.core.posterior.observations import DUEL, LABEL, TIE, Observations
+from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.orthant import block_bound, log_box_conditioning, random_blocks
 from tuner.core.posterior.rows import Hyper, point_weights, row_covariance
 from tuner.core.posterior.separate import SeparateSkewGP
@@ -151,18 +151,18 @@ class _Objective:
         K, H = hyper.kernel.matrix_and_slope(data.points, data.points)
         C = row_covariance(data, K, hyper.noise)
         lower, upper = data.intervals(hyper.jnd)
-        duel, tie = (data.kind == DUEL).astype(float), (data.kind == TIE).astype(float)
+        lower_by_jnd, upper_by_jnd = data.slopes()
         if self.evidence == "laplace":
             mode = find_mode(C, lower, upper)
             Q, value = mode.weights(), mode.log_evidence
-            by_jnd = mode.along_bounds(lower, upper, duel - tie, tie) if data.has_ties else 0.0
+            by_jnd = mode.along_bounds(lower, upper, lower_by_jnd, upper_by_jnd) if data.has_ties else 0.0
         else:
             found = expectation_propagation(
                 C, lower, upper, start=self.sites, tolerance=self.tolerance, least=FIT_LEAST
             )
             self.sites = found.sites
             Q, value = found.weights(), found.log_evidence
-            by_jnd = float((duel - tie) @ found.lower_slope + tie @ found.upper_slope)
+            by_jnd = float(lower_by_jnd @ found.lower_slope + upper_by_jnd @ found.upper_slope)
         over_points = point_weights(data, hyper.noise, Q)
         gradient = [
             *0.5 * np.bincount(self.groups, weights=hyper.kernel.contract(data.points, over_points, H)),
@@ -331,7 +331,7 @@ def fit(
         draws: How many draws carry the posterior; see SkewGP.
     """
     if validity == "separate":
-        preference, labels = data.only(DUEL, TIE), data.only(LABEL)
+        preference, labels = data.judgments(), data.labels()
         alike = partial(fit, seed=seed, model=model, method=method, kernel=kernel, evidence=evidence, draws=draws)
         valid = alike(labels, prior=validity_prior or prior, mean_variance=mean_variance)
         return SeparateSkewGP(data, alike(preference, prior=prior), valid)

@@ -1,4 +1,4 @@
-"""What is known: valid / non-valid labels, duels and ties, as rows of the affine probit likelihood.
+"""What is known: valid / non-valid labels, duels (perhaps graded) and ties, as rows of the affine probit likelihood.
 
 Every row says that z = (f(plus) - f(minus)) / noise + e, e ~ N(0, 1), lies in an interval; either point may be absent
 (its f counts as zero). A valid label has only `plus`, a non-valid one only `minus`.
@@ -11,16 +11,36 @@ Glossary:
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tuner.core.linalg import FloatArray, IntArray
 
-LABEL: Final = 0
-DUEL: Final = 1
-TIE: Final = 2
+
+class Kind(IntEnum):
+    """What was said in a row."""
+
+    LABEL = 0
+    DUEL = 1
+    TIE = 2
+    SLIGHT = 3  # a duel whose judge could have said "clearly better" and did not
+    CLEAR = 4
+
+
+_FREE = (np.inf, np.inf)
+# where z lies if a row of this kind was said: how often the just-noticeable and the clear difference are in its lower
+# and in its upper bound; without ties the just-noticeable one counts as zero
+_BOUNDS = {
+    Kind.LABEL: ((0.0, 0.0), _FREE),
+    Kind.DUEL: ((1.0, 0.0), _FREE),
+    Kind.TIE: ((-1.0, 0.0), (1.0, 0.0)),
+    Kind.SLIGHT: ((1.0, 0.0), (1.0, 1.0)),
+    Kind.CLEAR: ((1.0, 1.0), _FREE),
+}
+_GRADES = {None: Kind.DUEL, False: Kind.SLIGHT, True: Kind.CLEAR}
 
 Pairs = Sequence[tuple[int, int]] | npt.NDArray[np.intp]
 
@@ -36,8 +56,11 @@ class Observations:
         label_judges: For each label an index into the noise scales; 0 if not given.
         duel_judges: The same for duels.
         tie_judges: The same for ties.
+        duel_grades: For each duel whether the winner was clearly better; None (as if not given) where nobody asked.
         jnd: The just-noticeable difference in units of the judge's noise: a tie means |z| <= jnd. With ties in the
             data a duel means z >= jnd; without, the judge was never offered a tie and a duel means z >= 0.
+        clear: By how much more than this z is where a part is clearly better, in the same units; where it is better but
+            not clearly, z is less than that.
 
     Raises:
         ValueError: A row is malformed; the message says which.
@@ -53,7 +76,9 @@ class Observations:
         label_judges: Sequence[int] | None = None,
         duel_judges: Sequence[int] | None = None,
         tie_judges: Sequence[int] | None = None,
+        duel_grades: Sequence[bool | None] | None = None,
         jnd: float = 0.5,
+        clear: float = 1.0,
     ) -> None:
         given = _checked_points(points)
         label_rows = _checked_pairs(labels, "labels", len(given), second_is_point=False)
@@ -75,7 +100,8 @@ class Observations:
             [np.where(valid, none, at), inverse[duel_rows[:, 1]], inverse[tie_rows[:, 1]]]
         )
         counts = [len(label_rows), len(duel_rows), len(tie_rows)]
-        self.kind: IntArray = np.repeat(np.array([LABEL, DUEL, TIE]), counts)
+        grades = _checked_grades(duel_grades, len(duel_rows))
+        self.kind: IntArray = np.array([Kind.LABEL] * counts[0] + grades + [Kind.TIE] * counts[2], dtype=np.intp)
         self.judge: IntArray = np.concatenate(
             [
                 _checked_judges(given, name, count)
@@ -88,6 +114,7 @@ class Observations:
             ]
         )
         self.jnd = float(jnd)
+        self.clear = _checked_clear(clear)
         for array in (self.points, self.index, self.plus, self.minus, self.kind, self.judge):
             array.setflags(write=False)
 
@@ -114,26 +141,44 @@ class Observations:
     @property
     def has_ties(self) -> bool:
         """Whether any judge ever said "can't tell"."""
-        return bool((self.kind == TIE).any())
+        return bool((self.kind == Kind.TIE).any())
 
     def intervals(self, jnd: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of z, (m,) each."""
-        width = self.jnd if jnd is None else jnd
-        lower, upper = np.zeros(self.m), np.full(self.m, np.inf)
-        if self.has_ties:
-            lower[self.kind == DUEL] = width
-            lower[self.kind == TIE] = -width
-            upper[self.kind == TIE] = width
-        return lower, upper
+        width = (self.jnd if jnd is None else jnd) if self.has_ties else 0.0
+        lower, upper = self._bounds
+        return width * lower[:, 0] + self.clear * lower[:, 1], np.where(
+            np.isinf(upper[:, 0]), np.inf, self.slopes()[1] * width + self.clear * upper[:, 1]
+        )
 
-    def only(self, *kinds: int) -> "Observations":
-        """Return the same points with only the rows of these kinds."""
-        return self.part(np.flatnonzero(np.isin(self.kind, kinds)))
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the bounds of z move with jnd, (m,) each; a bound at infinity does not move."""
+        lower, upper = self._bounds
+        return lower[:, 0], np.where(np.isinf(upper[:, 0]), 0.0, upper[:, 0])
+
+    @property
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        table = np.array(list(_BOUNDS.values()))[self.kind]
+        return table[:, 0], table[:, 1]
+
+    def graded_at(self, clear: float) -> "Observations":
+        """Return the same rows with another clear difference."""
+        other = self.part(np.arange(self.m))
+        other.clear = _checked_clear(clear)
+        return other
+
+    def judgments(self) -> "Observations":
+        """Return the same points with only what judges said of them."""
+        return self.part(np.flatnonzero(self.kind != Kind.LABEL))
+
+    def labels(self) -> "Observations":
+        """Return the same points with only their labels."""
+        return self.part(np.flatnonzero(self.kind == Kind.LABEL))
 
     def part(self, rows: IntArray) -> "Observations":
         """Return the same points with only these rows."""
         other = object.__new__(Observations)
-        other.points, other.index, other.jnd = self.points, self.index, self.jnd
+        other.points, other.index, other.jnd, other.clear = self.points, self.index, self.jnd, self.clear
         for name in ("plus", "minus", "kind", "judge"):
             setattr(other, name, getattr(self, name)[rows])
         return other
@@ -182,6 +227,23 @@ def _checked_judges(judges: Sequence[int] | None, name: str, count: int) -> IntA
         if isinstance(judge, bool) or not isinstance(judge, int | np.integer) or judge < 0:
             raise ValueError(f"{name} row {row}: {judge!r} is not the index of a noise scale")
     return np.array(judges, dtype=np.intp)
+
+
+def _checked_grades(grades: Sequence[bool | None] | None, count: int) -> list[Kind]:
+    if grades is None:
+        return [Kind.DUEL] * count
+    if len(grades) != count:
+        raise ValueError(f"duel_grades: {len(grades)} given for {count} rows")
+    for row, grade in enumerate(grades):
+        if grade is not None and not isinstance(grade, bool):
+            raise ValueError(f"duel_grades row {row}: {grade!r} is neither clearly (True) nor not (False) nor None")
+    return [_GRADES[grade] for grade in grades]
+
+
+def _checked_clear(clear: float) -> float:
+    if not (np.isfinite(clear) and clear > 0.0):
+        raise ValueError(f"a clear difference is positive and finite, not {clear}")
+    return float(clear)
 
 
 def _merge(points: FloatArray) -> tuple[FloatArray, IntArray]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tuner.basics.files import write_text
 from tuner.campaign.evolve import evolve
+from tuner.campaign.people import answer_to
 from tuner.campaign.state import CampaignTrial, Mode, State
 from tuner.campaign.terms import Terms
 from tuner.config import Campaign
@@ -24,6 +25,7 @@ from tuner.report.truth import Setting, Truth
 from tuner.wire.client import Client, Gap, Silence
 from tuner.wire.errors import ReplyError
 from tuner.wire.messages import EventMessage
+from tuner.wire.operations import request_of
 
 __all__ = ["Session", "sample_config"]
 
@@ -203,9 +205,9 @@ class Session:
         if duel is None or self._judge is None:
             return
         answer = self._judge(AskedDuel.of(duel.number, *(self.trials[side - 1] for side in (duel.left, duel.right))))
-        winner = duel.left if answer.side == "left" else duel.right
+        said = answer_to(duel.number, duel.left, duel.right, answer.side)
         with contextlib.suppress(ReplyError):  # somebody at a console was quicker
-            client.judge(self.campaign.name, duel.number, winner)
+            client.call(request_of(self.campaign.name, said))
 
     def _over(self) -> bool:
         state = self.state

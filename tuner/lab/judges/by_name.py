@@ -15,23 +15,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from tuner.basics.processes import environment_for_others
 from tuner.basics.text import nearest, shown
+from tuner.basics.vocabulary import Answer
 from tuner.errors import TunerError
-from tuner.lab.judges.scripted import ExactJudge, FlippingJudge, Judge, ProbitJudge, TiringJudge, TwoOperators
+from tuner.lab.judges.scripted import BY_NAME, Judge, TwoOperators, answer_of
 
-Side = Literal["left", "right", "tie"]
 Part = Mapping[str, Any]
 
-SIDES = ("left", "right", "tie")
 PART = ("number", "tag", "setting", "measurements")
 OPERATOR = "scripted"
 ANSWER_S = 60.0
-KNOWN = ("oracle", "noisy:P", "probit:S", "tiring", "two-operators", "FILE.py:FUNCTION", "PROGRAM")
+KNOWN = (*BY_NAME, "FILE.py:FUNCTION", "PROGRAM")
 _FUNCTION = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 _STREAM = 2
 
@@ -60,7 +59,7 @@ class AskedDuel:
 class JudgeAnswer:
     """Which side is better, and who says so."""
 
-    side: Side
+    side: Answer
     operator: str = OPERATOR
 
 
@@ -105,13 +104,7 @@ def _reason(error: Exception, name: str) -> str:
     return str(error).replace("could not convert string to float", "this is no number")
 
 
-_BY_COST: dict[str, Callable[..., Judge]] = {
-    "oracle": ExactJudge,
-    "noisy": FlippingJudge,
-    "probit": ProbitJudge,
-    "tiring": TiringJudge,
-    "two-operators": lambda share=0.5: TwoOperators(share=share),
-}
+_BY_COST = {shape.partition(":")[0]: judge for shape, judge in BY_NAME.items()}
 
 
 class _ByCost:
@@ -125,10 +118,9 @@ class _ByCost:
     def __call__(self, question: AskedDuel) -> JudgeAnswer:
         new, old = sorted((question.left, question.right), key=lambda part: -int(part["number"]))
         rng = np.random.default_rng([self._seed, _STREAM, question.duel])
-        wins = self._judge.prefers_new(self._cost(new), self._cost(old), rng)
+        side = answer_of(self._judge, self._cost(new), self._cost(old), rng, new_is_left=new is question.left)
         operator = self._judge.operator if isinstance(self._judge, TwoOperators) else None
-        better = new if wins else old
-        return JudgeAnswer("left" if better is question.left else "right", operator or OPERATOR)
+        return JudgeAnswer(side, operator or OPERATOR)
 
     def _cost(self, part: Part) -> float:
         try:
@@ -204,10 +196,10 @@ class _Program:
         return JudgeAnswer(_side(done.stdout.strip().strip('"'), self._spec))
 
 
-def _side(said: object, spec: str) -> Side:
-    if not isinstance(said, str) or said not in SIDES:
-        raise JudgeError(f"the judge {spec} said {shown(said)}; allowed: left, right, tie")
-    return cast("Side", said)
+def _side(said: object, spec: str) -> Answer:
+    if not isinstance(said, str) or said not in list(Answer):
+        raise JudgeError(f"the judge {spec} said {shown(said)}; allowed: {', '.join(Answer)}")
+    return Answer(said)
 
 
 def _load(path: Path, name: str, spec: str) -> Callable[..., Any]:

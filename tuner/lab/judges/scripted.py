@@ -1,9 +1,12 @@
 """Scripted judges: they see the costs of two parts and say which part is better, without or with errors."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+
+from tuner.basics.vocabulary import Answer
 
 
 class Judge(Protocol):
@@ -116,3 +119,50 @@ class TwoOperators:
         self.operator = "careful" if rng.random() < self.share else "careless"
         judge = self.careful if self.operator == "careful" else self.careless
         return judge.prefers_new(new, champion, rng)
+
+
+@dataclass
+class GradedJudge:
+    """Never wrong, and says "clearly" where the costs differ by more than a share of the spread of those seen so far.
+
+    Attributes:
+        share: Which share.
+        from_parts: How many different costs must have been seen first: before that nobody knows what is much.
+        clearly: Whether the last answer was clear.
+        seen: The costs seen so far; the judge's own, so a judge serves one run.
+    """
+
+    share: float = 0.25
+    from_parts: int = 5
+    clearly: bool = field(default=False, init=False)
+    seen: set[float] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.share <= 1.0:
+            raise ValueError(f"the share of the spread lies between 0 and 1, not at {self.share}")
+
+    def prefers_new(self, new: float, champion: float, rng: np.random.Generator) -> bool:
+        """Compare the costs; `rng` is not used."""
+        self.seen |= {new, champion}
+        spread = max(self.seen) - min(self.seen)
+        self.clearly = len(self.seen) >= self.from_parts and abs(new - champion) > self.share * spread
+        return new < champion
+
+
+# as they are named on the command line, with their numbers
+BY_NAME: dict[str, Callable[..., Judge]] = {
+    "oracle": ExactJudge,
+    "noisy:P": FlippingJudge,
+    "probit:S": ProbitJudge,
+    "tiring": TiringJudge,
+    "graded:SHARE": GradedJudge,
+    "two-operators": lambda share=0.5: TwoOperators(share=share),
+}
+
+
+def answer_of(judge: Judge, new: float, champion: float, rng: np.random.Generator, *, new_is_left: bool) -> Answer:
+    """Let a judge compare the costs of two parts and say which side is better."""
+    left = judge.prefers_new(new, champion, rng) == new_is_left
+    if isinstance(judge, GradedJudge) and judge.clearly:
+        return Answer.CLEARLY_LEFT if left else Answer.CLEARLY_RIGHT
+    return Answer.LEFT if left else Answer.RIGHT

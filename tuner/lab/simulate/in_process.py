@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from tuner.adapter import Adapter, Health, Outcome, Value
 from tuner.basics.times import utc_now
 from tuner.campaign import commands as c
-from tuner.campaign.decide import Actor
+from tuner.campaign.decide import Actor, Refusal
 from tuner.campaign.effects import Effect, wanted
 from tuner.campaign.model_input import model_input
+from tuner.campaign.people import answer_to
 from tuner.campaign.state import Stage, State
 from tuner.campaign.step import SYSTEM, step
 from tuner.campaign.terms import Terms
@@ -24,7 +25,7 @@ from tuner.config.plugins import load_adapter
 from tuner.core.space.parameters import SpaceError
 from tuner.daemon.perform import Performer
 from tuner.errors import ConfigError, TunerError
-from tuner.lab.judges.by_name import Answerer, AskedDuel
+from tuner.lab.judges.by_name import Answerer, AskedDuel, JudgeError
 from tuner.lab.simulate.results import RunResult
 from tuner.problems import get_problem
 from tuner.report.truth import Truth
@@ -73,9 +74,11 @@ async def _run(campaign: Campaign, judge: Answerer, told: TellProgress, clock: C
                 await performer.do(effect, state)
             elif duel is not None:
                 answer = judge(AskedDuel.of(duel.number, state.trials[duel.left - 1], state.trials[duel.right - 1]))
-                books.tell(
-                    _answered(duel.number, answer.side, duel.left, duel.right), Actor(answer.operator, "operator")
-                )
+                said = answer_to(duel.number, duel.left, duel.right, answer.side)
+                try:
+                    books.tell(said, Actor(answer.operator, "operator"))
+                except Refusal as refusal:
+                    raise JudgeError(f"the judge's answer is not taken: {refusal}") from refusal
             else:
                 break
             state = books.state
@@ -149,10 +152,6 @@ async def _compute(state: State) -> tuple[Any, str]:
         return _plain(propose(_plain(model_input(state)))), ""
     except SpaceError as error:
         raise ComputeError(str(error)) from error
-
-
-def _answered(duel: int, side: str, left: int, right: int) -> c.Judge | c.Tie:
-    return c.Tie(duel=duel) if side == "tie" else c.Judge(duel=duel, winner=left if side == "left" else right)
 
 
 def _result(state: State, truth: Truth, begin_s: float) -> RunResult:

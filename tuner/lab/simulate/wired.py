@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tuner.basics.files import write_text
+from tuner.campaign.people import answer_to
 from tuner.config import Campaign
 from tuner.errors import TunerError
 from tuner.lab.judges.by_name import Answerer, AskedDuel, make_judge
@@ -25,6 +26,7 @@ from tuner.problems import get_problem
 from tuner.report.truth import Truth
 from tuner.wire.client import Client, Gap, Silence
 from tuner.wire.messages import CampaignView, EventMessage, TrialView
+from tuner.wire.operations import request_of
 
 BATCH = 20
 LOOK_S = 5.0  # how often the disk is looked at
@@ -152,11 +154,8 @@ class Wired:
             return
         answer = judge(AskedDuel.of(duel.number, duel.left, duel.right))
         self._client.actor = answer.operator
-        if answer.side == "tie":
-            self._client.tie(view.name, duel.number)
-        else:
-            winner = duel.left if answer.side == "left" else duel.right
-            self._client.judge(view.name, duel.number, winner.number)
+        said = answer_to(duel.number, duel.left.number, duel.right.number, answer.side)
+        self._client.call(request_of(view.name, said))
 
     def _result(self, view: CampaignView, seconds: float) -> RunResult:
         settings: Any = self._campaign.adapter.settings
