@@ -23,15 +23,20 @@ def processes() -> dict[int, str]:
     """The children of this process that still run, and what each is."""
     found = {}
     for listed in Path("/proc/self/task").glob("*/children"):
-        for pid in listed.read_text().split():
-            try:
-                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-                command = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if state != "Z" and not any(words in command for words in SHARED_PROCESSES):
+        for pid in _read(listed).split():
+            state = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[:1]
+            command = _read(Path(f"/proc/{pid}/cmdline")).replace("\0", " ").strip()
+            if state not in ([], ["Z"]) and not any(words in command for words in SHARED_PROCESSES):
                 found[int(pid)] = command
     return found
+
+
+def _read(file: Path) -> str:
+    """What /proc says about a thread or process; nothing if it has ended since it was listed."""
+    try:
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def threads() -> dict[int, str]:
