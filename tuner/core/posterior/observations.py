@@ -146,20 +146,21 @@ class Observations:
     def intervals(self, jnd: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of z, (m,) each."""
         width = (self.jnd if jnd is None else jnd) if self.has_ties else 0.0
-        lower, upper = self._bounds
-        return width * lower[:, 0] + self.clear * lower[:, 1], np.where(
-            np.isinf(upper[:, 0]), np.inf, self.slopes()[1] * width + self.clear * upper[:, 1]
+        (lower, lower_clear), (upper, upper_clear) = self._bounds
+        return width * lower + self.clear * lower_clear, np.where(
+            np.isinf(upper), np.inf, width * self.slopes()[1] + self.clear * upper_clear
         )
 
     def slopes(self) -> tuple[FloatArray, FloatArray]:
         """Return by how much the bounds of z move with jnd, (m,) each; a bound at infinity does not move."""
-        lower, upper = self._bounds
-        return lower[:, 0], np.where(np.isinf(upper[:, 0]), 0.0, upper[:, 0])
+        (lower, _), (upper, _) = self._bounds
+        return lower, np.where(np.isinf(upper), 0.0, upper)
 
     @property
-    def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        table = np.array(list(_BOUNDS.values()))[self.kind]
-        return table[:, 0], table[:, 1]
+    def _bounds(self) -> FloatArray:
+        """For the lower and the upper bound of each row, how often the two differences are in it, (2, 2, m)."""
+        # in rows without gaps: sums over others would be rounded otherwise
+        return np.ascontiguousarray(np.array(list(_BOUNDS.values()))[self.kind].transpose(1, 2, 0))
 
     def graded_at(self, clear: float) -> "Observations":
         """Return the same rows with another clear difference."""
