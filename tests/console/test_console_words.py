@@ -17,6 +17,7 @@ from tuner.console.language import LANGUAGES, Words, choose_language, load
 from tuner.console.requests import TEXTS, KeyRequest
 from tuner.console.session import News
 from tuner.errors import TunerError
+from tuner.wire import messages
 from tuner.wire.messages import ParameterView
 from tuner.wire.operations import Operations
 
@@ -43,7 +44,7 @@ def test_no_sentence_was_left_in_english(language):
 
 
 def test_every_text_is_used_and_every_text_used_is_there():
-    files = (*SOURCE.rglob("*.py"), Path(vocabulary.__file__))
+    files = (*SOURCE.rglob("*.py"), Path(vocabulary.__file__), Path(messages.__file__))
     source = "\n".join(path.read_text("utf-8") for path in files)
     texts = load("en")
     sections = {key.partition(".")[0] for key in texts}

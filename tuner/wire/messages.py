@@ -162,7 +162,8 @@ class JudgmentView(Told):
         """What it says of the other part than this trial's: the name of a text."""
         if self.winner is None:
             return "tie"
-        return ("clearly_" if self.clearly else "") + ("worse" if self.winner == trial else "better")
+        worse, better = ("clearly_worse", "clearly_better") if self.clearly else ("worse", "better")
+        return worse if self.winner == trial else better
 
 
 class MachineView(Told):
