@@ -114,7 +114,7 @@ def test_answers_that_do_not_count_and_ties_are_told():
     driver.tell(Tie(duel=driver.state.duel.number), ANNA)
     page = report_page(story_of(driver))
     assert "taken back: slipped" in page
-    assert "<td>can't tell</td>" in page
+    assert "<td>can&#x27;t tell</td>" in page
     assert "; 1 that do not" in page
 
 
