@@ -20,7 +20,15 @@ from tuner.wire.operations import OPS, Operations
 
 ROOT = Path(__file__).parents[1]
 METHODS = {row.method: row for row in OPS.values()}
-VALUES = {"campaign": "press", "config": "text", "setting": None, "valid": True, "reason": "why", "lot": "L1"}
+VALUES = {
+    "campaign": "press",
+    "config": "text",
+    "setting": None,
+    "valid": True,
+    "clearly": True,
+    "reason": "why",
+    "lot": "L1",
+}
 
 
 def called(row) -> Call:

@@ -92,10 +92,10 @@ class Judge(CommandBase):
 
     duel: Number = Field(description="the question's number")
     winner: Number = Field(description="number of the better trial")
-    clearly: bool = Field(False, description="whether it is clearly better; the policy must have graded = true")
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(
         None, description="how long the answer took, in seconds"
     )
+    clearly: bool = Field(False, description="whether it is clearly better; the policy must have graded = true")
 
 
 class Tie(CommandBase):
