@@ -250,7 +250,7 @@ def test_the_judgment_on_the_wire_is_what_was_said(place, client):
         assert client.judge("sasena", 4, winner=9, took_s=1.5).n == 3
     (request,) = there.got
     assert (request["op"], request["campaign"]) == ("judgment.give", "sasena")
-    assert request["body"] == {"duel": 4, "winner": 9, "took_s": 1.5, "clearly": False}
+    assert request["body"] == {"duel": 4, "winner": 9, "took_s": 1.5}
     assert json.dumps(request)
 
 

@@ -95,7 +95,11 @@ class Judge(CommandBase):
     took_s: Annotated[float, Field(ge=0, le=1e7)] | None = Field(
         None, description="how long the answer took, in seconds"
     )
-    clearly: bool = Field(False, description="whether it is clearly better; the policy must have graded = true")
+    clearly: bool = Field(
+        False,
+        exclude_if=lambda clearly: not clearly,  # a daemon of an earlier version knows no such field
+        description="whether it is clearly better; the policy must have graded = true",
+    )
 
 
 class Tie(CommandBase):

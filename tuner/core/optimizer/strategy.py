@@ -136,8 +136,8 @@ class Strategy:
         doubt: By how many nats the evidence must favour the unsteady judge before the answers are doubted (by hand;
             not measured).
         clear: What a clear difference is to a judge without noise, in units of that noise: finer differences than a
-            hundredth of it are noise (by hand, for with 1000 and more the evidence of grades that contradict each
-            other does not converge; not measured).
+            hundredth of it are noise (by hand, well below 1e4, where EP often fails on grades that contradict each
+            other; not measured).
         unsteady_clear: The same for a judge whose answers are sometimes wrong (by hand; not measured).
         validity: Priors of the validity's hyper-parameters (pilots; "What did not help": a variance of 100 for the
             preferences beside it, a Matern kernel).
