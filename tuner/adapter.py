@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,12 +25,16 @@ __all__ = [
     "DeadlineError",
     "Domain",
     "Health",
+    "Inspected",
     "LinkError",
+    "NotReadyError",
+    "Offered",
     "Outcome",
     "ParameterInfo",
     "RefusedError",
     "Setting",
     "Value",
+    "check_setting",
 ]
 
 API_VERSION = 1
@@ -56,8 +60,17 @@ class DeadlineError(AdapterError):
     retry = True
 
 
+class NotReadyError(AdapterError):
+    """The machine cannot do it now and will by itself: not ready yet, a door open, an alarm that may clear."""
+
+    retry = True
+
+
 class RefusedError(AdapterError):
-    """The machine understood and said no: the same request would be refused again."""
+    """The machine understood and said no: the same request would be refused again.
+
+    Where `health` says that the machine is not ready, it is asked again as soon as it is.
+    """
 
 
 class AdapterSettings(BaseModel):
@@ -80,6 +93,8 @@ class ParameterInfo:
         choices: What a choice is made from.
         unit: For people.
         tolerance: How far the value read back may be off.
+        label: What people call it; empty: its name.
+        resolution: A continuous value is a multiple of this; 0: any number.
     """
 
     name: str
@@ -91,13 +106,15 @@ class ParameterInfo:
     choices: tuple[str, ...] = ()
     unit: str = ""
     tolerance: float = 0.0
+    label: str = ""
+    resolution: float = 0.0
 
     @property
     def domain(self) -> Domain:
         """The values it may have: says whether one is legal, and why not."""
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        return Domain(self.name, self.kind, low, high, self.step or 0.0, self.choices)
+        return Domain(self.name, self.kind, low, high, self.step or 0.0, self.choices, self.resolution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +155,44 @@ class Health:
     interlocks: Mapping[str, bool] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What was found at one place of the machine that a setting or a part needs.
+
+    Attributes:
+        name: The key of the settings, such as trial.start.
+        where: The place in the machine, as its manual calls it.
+        text: Type, access and value; or what is wrong there and what to do.
+        ok: Whether it can be used.
+        took_s: How long the machine took to answer.
+    """
+
+    name: str
+    where: str
+    text: str
+    ok: bool = True
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Something that a machine offers to be used in a configuration.
+
+    Attributes:
+        where: How it is written in the settings: a node id, a register, a topic, a path.
+        name: What the machine calls it.
+        kind: Its type, in the machine's words; empty if the protocol does not tell.
+        access: Some of read, write, call; empty if the protocol does not tell.
+        value: What it is now, as text.
+    """
+
+    where: str
+    name: str = ""
+    kind: str = ""
+    access: str = ""
+    value: str = ""
+
+
 S = TypeVar("S", bound=AdapterSettings)
 
 
@@ -151,11 +206,14 @@ class Adapter(ABC, Generic[S]):
     Attributes:
         starts_programs: Whether the settings say which program is run; such a campaign comes from a file of the
             daemon's host only, never over the wire.
+        Connection: The part of the settings that says how the machine is reached, a base class of `Settings`; None if
+            `browse` cannot be asked.
     """
 
     api_version: ClassVar[int] = API_VERSION
     starts_programs: ClassVar[bool] = False
     Settings: ClassVar[type[AdapterSettings]] = AdapterSettings
+    Connection: ClassVar[type[AdapterSettings] | None] = None
 
     def __init__(self, settings: S, parameters: Sequence[ParameterInfo]) -> None:
         self.settings = settings
@@ -175,12 +233,37 @@ class Adapter(ABC, Generic[S]):
         return ()
 
     @classmethod
+    def takes(cls, settings: S, parameter: str) -> bool:
+        """Whether the machine is told of a parameter that people change by hand: only if it has a place for it."""
+        return False
+
+    @classmethod
+    def finest(cls, settings: S, parameter: str) -> float:
+        """The smallest difference of a number that its place in the machine can hold; 0: not known, or any."""
+        return 0.0
+
+    @classmethod
     def of_this_host(cls, settings: S) -> Sequence[str]:
         """Keys whose values name files, devices or variables of the daemon's host; none of them comes over the wire.
 
         Paths are found here; an adapter adds what it has as text.
         """
         return tuple(_paths(settings, ""))
+
+    @classmethod
+    def browse(cls, connection: Any, deadline_s: float) -> Sequence[Offered]:
+        """What a machine offers to pick from, in the machine's order; nothing on it changes.
+
+        Args:
+            connection: An instance of `Connection`, or the whole settings.
+            deadline_s: How long it may take; where things are only heard by waiting, it listens for most of it.
+        """
+        return ()
+
+    @classmethod
+    def introduce(cls, settings: S, deadline_s: float) -> Sequence[str]:
+        """Make what a first contact needs, such as certificates, and take the machine's: sentences on what was done."""
+        return ()
 
     @abstractmethod
     def open(self, deadline_s: float) -> None:
@@ -208,6 +291,13 @@ class Adapter(ABC, Generic[S]):
     def health(self, deadline_s: float) -> Health:
         """Ask the machine how it is."""
 
+    def inspect(self, deadline_s: float) -> Sequence[Inspected]:
+        """Look at every place that a setting or a part needs, whether it is there and can be used; nothing is moved.
+
+        What is wrong at one place is told and does not keep from the next. Without places there is nothing to tell.
+        """
+        return ()
+
     def go_to(self, known_good: Setting, deadline_s: float) -> None:
         """Return to the known-good setting; override it if the machine has a special way home."""
         self.apply(known_good, deadline_s)
@@ -215,6 +305,20 @@ class Adapter(ABC, Generic[S]):
     @abstractmethod
     def close(self) -> None:
         """Let go of the machine; may be called twice and after a failure."""
+
+
+def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> dict[str, Value]:
+    """The setting in the types of its parameters; one that is incomplete or has a value of the wrong kind is refused.
+
+    Limits and grids are the gate's: on its way a machine may be sent what people have set by hand.
+    """
+    names = [parameter.name for parameter in parameters]
+    if set(setting) != set(names):
+        raise RefusedError(f"the machine needs values for exactly {', '.join(names)}")
+    for parameter in parameters:
+        if why := parameter.domain.problem(setting[parameter.name], anywhere=True):
+            raise RefusedError(f"{parameter.name} {why}")
+    return {parameter.name: parameter.domain.plain(setting[parameter.name]) for parameter in parameters}
 
 
 def _paths(value: object, key: str) -> Iterator[str]:

@@ -17,7 +17,6 @@ from adapters.command.guard import Guard
 from adapters.shared.values import (
     LONGEST_MESSAGE,
     Deadline,
-    check_setting,
     object_from_json,
     outcome_from_json,
     quoted,
@@ -35,6 +34,7 @@ from tuner.adapter import (
     RefusedError,
     Setting,
     Value,
+    check_setting,
 )
 from tuner.basics.address import file_address
 from tuner.basics.text import shown

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adapters.line.caller import Caller
-from adapters.line.keys import public_key, secret_key
+from adapters.line.curve import public_key, secret_key
 from adapters.line.link import Curve, Link, Plan
 from adapters.line.listener import Listener
 from adapters.line.protocol import FinalReport, HealthReport, Job, NonValid, Present, Refused, Valid, new_job, trial_job
-from adapters.shared.values import Deadline, check_setting, value_from_json
+from adapters.shared.values import Deadline, value_from_json
 from tuner.adapter import (
     Adapter,
     AdapterSettings,
@@ -24,6 +24,7 @@ from tuner.adapter import (
     RefusedError,
     Setting,
     Value,
+    check_setting,
 )
 from tuner.basics.address import endpoint_address, file_address
 from tuner.basics.text import listed

@@ -6,7 +6,7 @@ import time
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from adapters.line.keys import DOMAIN, Doorkeeper
+from adapters.line.curve import DOMAIN, Doorkeeper
 from adapters.line.link import Link
 from adapters.line.protocol import NonsenseError, Request, message_from, only_frame, reply_bytes, report_from
 

@@ -6,12 +6,22 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from adapters.modbus.register_map import FORMATS, ModbusSettings, Register, Table, TextRegisters, complaints_on
-from adapters.shared.handshake import HandshakeAdapter
-from adapters.shared.signals import Place, Raw
-from tuner.adapter import AdapterSettings, LinkError, ParameterInfo, RefusedError
+from adapters.modbus.ranges import readable
+from adapters.modbus.register_map import (
+    FORMATS,
+    ModbusConnection,
+    ModbusSettings,
+    Register,
+    Table,
+    TagRegisters,
+    complaints_on,
+)
+from adapters.shared.contact import quiet, why_no_device, why_not_reached
+from adapters.shared.values import Deadline
+from tuner.adapter import AdapterError, AdapterSettings, LinkError, Offered, ParameterInfo, RefusedError
 from tuner.basics.address import file_address, host_address
 from tuner.basics.text import shown
+from tuner.handshake import HandshakeAdapter, Place, Raw
 
 try:
     from pymodbus import ModbusException
@@ -21,6 +31,12 @@ except ImportError as error:
     raise ImportError('the Modbus adapter needs pymodbus: pip install "process-tuner[modbus]"') from error
 
 _REFUSALS = {1: "illegal function", 2: "illegal address", 3: "illegal value"}
+_ADVICE = {
+    1: ": the device does not know this function; take another table, or bit_writes",
+    2: ": look into its register list; 40101 of a manual is address 100 of the table holding",
+    3: "",
+}
+_READ_FUNCTIONS = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
 _FAILURES = {4: "device failure", 5: "not finished yet", 6: "device busy", 8: "memory parity error",
              10: "gateway has no path", 11: "device behind the gateway does not answer"}  # fmt: skip
 
@@ -29,12 +45,19 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
     """A machine that speaks Modbus; pymodbus returns errors instead of raising them, so every answer is checked."""
 
     Settings: ClassVar[type[AdapterSettings]] = ModbusSettings
+    Connection: ClassVar[type[AdapterSettings] | None] = ModbusConnection
     _client: ModbusTcpClient | ModbusSerialClient | None = None
 
     @classmethod
     def complaints(cls, settings: ModbusSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
         """What is wrong with the register map."""
         return complaints_on(settings, parameters)
+
+    @classmethod
+    def finest(cls, settings: ModbusSettings, parameter: str) -> float:
+        """A whole number has the steps of its scale."""
+        entry = settings.parameters.get(parameter)
+        return 0.0 if entry is None or entry.form.startswith("float") else abs(entry.scale)
 
     @classmethod
     def occupies(cls, settings: ModbusSettings) -> Sequence[str]:
@@ -49,13 +72,21 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
         """Certificates and a serial line."""
         return (*super().of_this_host(settings), *(["serial.port"] if settings.serial else []))
 
-    def close(self) -> None:
-        """Hang up."""
-        self._opened = False
-        self._drop()
+    @classmethod
+    def browse(cls, connection: ModbusConnection, deadline_s: float) -> Sequence[Offered]:
+        """The addresses that can be read, in ranges; what they mean stands in the machine's manual."""
+        deadline = Deadline(deadline_s)
+        client = connected(connection, deadline_s)
+        try:
+            return readable(client, connection.unit_id, deadline)
+        finally:
+            client.close()  # type: ignore[no-untyped-call]
 
     def _where(self) -> str:
-        return f"the machine at {self.settings.serial.port if self.settings.serial else self.settings.host}"
+        return where(self.settings)
+
+    def _disconnect(self) -> None:
+        self._drop()
 
     def _drop(self) -> None:
         if self._client is not None:
@@ -65,54 +96,32 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
     def _connect(self) -> None:
         """Try out an old connection before it is relied on: the machine may have been restarted since."""
         if self._client is not None:
-            with contextlib.suppress(LinkError):
-                self._one("trial.done", self.settings.trial.done)
+            with contextlib.suppress(AdapterError):  # it is only tried out
+                self._read(self._one_place())
         if self._client is None:
-            self._client = self._new_client(min(self.settings.timeout_s, self._left_s("did not answer")))
-            if not self._client.connect():
-                self._drop()
-                raise LinkError(f"{self._where()} does not answer")
+            self._client = connected(self.settings, min(self.settings.timeout_s, self._left_s("did not answer")))
 
-    def _new_client(self, timeout_s: float) -> ModbusTcpClient | ModbusSerialClient:
-        s = self.settings
-        if s.serial:
-            line = s.serial.model_dump(exclude={"port"})
-            try:
-                return ModbusSerialClient(s.serial.port, **line, timeout=timeout_s, retries=0)
-            except RuntimeError as error:  # what pymodbus says when pyserial is missing
-                hint = 'pip install "process-tuner[modbus,serial]"'
-                raise RefusedError(f"a serial line needs pyserial: {hint}") from error
-        if not s.tls:
-            return ModbusTcpClient(s.host or "", port=s.port or 502, timeout=timeout_s, retries=0)
-        try:
-            context = ssl.create_default_context(cafile=s.tls.ca_file)
-            if s.tls.certificate_file:
-                context.load_cert_chain(s.tls.certificate_file, s.tls.key_file)
-        except OSError as error:
-            raise RefusedError(f"the certificates for {self._where()} cannot be used: {error}") from error
-        context.check_hostname = False  # pymodbus does not tell the context whom it calls
-        return ModbusTlsClient(s.host or "", sslctx=context, port=s.port or 802, timeout=timeout_s, retries=0)
+    def _one_place(self) -> dict[str, Place]:
+        trial = self.settings.trial
+        place = trial.done or trial.made or trial.count
+        return {} if place is None else {"trial.done": place}
 
     def _read(self, places: Mapping[str, Place]) -> dict[str, Raw]:
         return {name: self._read_one(name, place) for name, place in places.items()}
 
     def _read_one(self, name: str, place: Place) -> Raw:
-        if isinstance(place, TextRegisters):
-            words = self._ask(name, "holding", place.address, place.length)
-            return self._swapped(words).rstrip(b"\0").decode("ascii", "replace")
-        if not isinstance(place, Register):
-            raise TypeError(f"{name} is not in a register")
-        return self._unpacked(name, place, self._ask(name, place.table, place.address, place.words))
+        register = _register(name, place)
+        return self._unpacked(name, register, self._ask(name, register.table, register.address, register.words))
 
     def _kept(self, name: str, place: Place, raw: Raw) -> Raw:
-        words = self._packed(name, place, raw)
-        return self._unpacked(name, place, words) if isinstance(place, Register) else raw
+        register = _register(name, place)
+        return self._unpacked(name, register, self._packed(name, register, raw))
 
     def _unpacked(self, name: str, place: Register, answer: list[int]) -> Raw:
         if place.is_bit:
             return bool(answer[0])
-        if place.bit is not None:
-            return bool(answer[0] >> place.bit & 1)
+        if place.form == "text":
+            return self._swapped(answer).rstrip(b"\0").decode("ascii", "replace")
         words = answer if self.settings.word_order == "big" else answer[::-1]
         number: int | float = struct.unpack(FORMATS[place.form], self._swapped(words))[0]
         if place.form != "bool":
@@ -122,19 +131,48 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
         return bool(number)
 
     def _write(self, values: Sequence[tuple[str, Place, Raw]]) -> None:
-        packed = [(name, place, raw, self._packed(name, place, raw)) for name, place, raw in values]
-        for name, place, raw, words in packed:
-            address = place.address if isinstance(place, Register | TextRegisters) else 0
-            coil = isinstance(place, Register) and place.is_bit
-            self._ask(f"{name} = {shown(raw)}", "coil" if coil else "holding", address, len(words), words)
+        packed = [(name, _register(name, place), raw) for name, place, raw in values]
+        words = [self._packed(name, register, raw) for name, register, raw in packed]
+        for (name, register, raw), sent in zip(packed, words, strict=True):
+            self._ask(f"{name} = {shown(raw)}", register.table, register.address, len(sent), sent)
 
-    def _packed(self, name: str, place: Place, raw: Raw) -> list[int]:
-        if isinstance(place, TextRegisters):
+    def _write_bit(self, name: str, place: Place, bit: int, raw: Raw) -> None:
+        """With function 22 the device changes the bit itself, and nobody's write comes in between."""
+        if self.settings.bit_writes == "rewrite":
+            super()._write_bit(name, place, bit, raw)
+            return
+        keep, put = 0xFFFF & ~(1 << bit), int(bool(raw)) << bit
+        register = _register(name, place)
+        self._ask(f"{name} = {shown(raw)}", register.table, register.address, 0, (keep, put))
+
+    def _tag_bits(self, name: str, place: Place) -> int:
+        return 8 * struct.calcsize(FORMATS[place.type]) if isinstance(place, TagRegisters) and place.type else 0
+
+    def _address(self, place: Place) -> str:
+        register = _register("", place)
+        bit = "" if register.bit is None else f" bit {register.bit}"
+        kind = "" if register.is_bit or register.bit is not None else f" {register.form}"
+        return f"{register.table} {register.address}{bit}{kind}"
+
+    def _described(self, name: str, place: Place, *, written: bool) -> str:
+        register = _register(name, place)
+        if not written:
+            return f"read by function {_READ_FUNCTIONS[register.table]}"
+        if register.is_bit:
+            function = 5
+        elif register.bit is not None and self.settings.bit_writes == "mask":
+            function = 22
+        else:
+            function = 6 if register.words == 1 else 16
+        return f"written by function {function} (Modbus does not tell whether it may be)"
+
+    def _packed(self, name: str, place: Register, raw: Raw) -> list[int]:
+        if place.form == "text":
             text = str(raw).encode("ascii", "replace")
-            if len(text) > 2 * place.length:
-                raise RefusedError(f"{name} has room for {2 * place.length} characters, not for {shown(raw)}")
-            return self._words(text.ljust(2 * place.length, b"\0"))
-        if not isinstance(place, Register) or isinstance(raw, str):
+            if len(text) > 2 * place.words:
+                raise RefusedError(f"{name} has room for {2 * place.words} characters, not for {shown(raw)}")
+            return self._words(text.ljust(2 * place.words, b"\0"))
+        if isinstance(raw, str):
             raise RefusedError(f"{name} is a register of numbers, not for {shown(raw)}")
         try:
             data = struct.pack(FORMATS[place.form], raw if place.form.startswith("float") else round(raw))
@@ -163,12 +201,15 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
             response = self._request(client, table, address, count, words)
         except (ModbusException, OSError) as error:
             self._drop()  # a late answer must not be taken for the next one
-            self._left_s(f"did not answer to {what}")
-            raise LinkError(f"{self._where()} does not answer to {what}: {error}") from error
+            left_s = self._left_s(f"did not answer to {what}")
+            why = _silence(self.settings, min(self.settings.timeout_s, left_s)) or str(error)
+            raise LinkError(f"{self._where()} does not answer to {what}: {why}") from error
         if response.isError():
             code = response.exception_code
             if code in _REFUSALS:
-                raise RefusedError(f"{self._where()} refuses {what} ({table} {address}): {_REFUSALS[code]}")
+                raise RefusedError(
+                    f"{self._where()} refuses {what} ({table} {address}): {_REFUSALS[code]}{_ADVICE[code]}"
+                )
             raise LinkError(f"{self._where()} cannot answer to {what}: {_FAILURES.get(code, f'error {code}')}")
         if words is not None:
             return []
@@ -188,6 +229,10 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
     ) -> ModbusPDU:
         unit_id = self.settings.unit_id
         if words is not None:
+            if count == 0:
+                return client.mask_write_register(
+                    address=address, and_mask=words[0], or_mask=words[1], device_id=unit_id
+                )
             if table == "coil":
                 return client.write_coil(address, bool(words[0]), device_id=unit_id)
             if len(words) == 1:
@@ -200,3 +245,64 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
             "discrete": client.read_discrete_inputs,
         }[table]
         return read(address, count=count, device_id=unit_id)
+
+
+def _register(name: str, place: Place) -> Register:
+    if isinstance(place, TagRegisters):
+        return place.register
+    if not isinstance(place, Register):
+        raise TypeError(f"{name} is not in a register")
+    return place
+
+
+def where(settings: ModbusConnection) -> str:
+    """The machine, for messages."""
+    return f"the machine at {settings.serial.port if settings.serial else settings.host}"
+
+
+def connected(settings: ModbusConnection, timeout_s: float) -> ModbusTcpClient | ModbusSerialClient:
+    """A client that has a connection."""
+    quiet("pymodbus.logging")
+    if settings.serial and (why := why_no_device(settings.serial.port)):
+        raise LinkError(f"{where(settings)} does not answer: {why}")
+    client = _new_client(settings, timeout_s)
+    if client.connect():
+        return client
+    client.close()  # type: ignore[no-untyped-call]
+    why = "another program may use the port" if settings.serial else _unreached(settings, timeout_s)
+    raise LinkError(f"{where(settings)} does not answer: {why}")
+
+
+def _unreached(settings: ModbusConnection, timeout_s: float) -> str:
+    port = settings.port or (802 if settings.tls else 502)
+    why = why_not_reached(settings.host or "", port, timeout_s, tls=settings.tls is not None)
+    return why or "it takes connections, but not ours: look whether ca_file, certificate_file and key_file belong to it"
+
+
+def _silence(settings: ModbusConnection, timeout_s: float) -> str:
+    """Why a machine that takes connections does not answer."""
+    if settings.serial:
+        return f"look at unit_id {settings.unit_id}, baudrate, parity, stopbits and the wires A and B"
+    port = settings.port or (802 if settings.tls else 502)
+    why = why_not_reached(settings.host or "", port, timeout_s, tls=settings.tls is not None)
+    return why or f"it takes connections and says nothing: is this a Modbus port, and unit_id {settings.unit_id} right?"
+
+
+def _new_client(s: ModbusConnection, timeout_s: float) -> ModbusTcpClient | ModbusSerialClient:
+    if s.serial:
+        line = s.serial.model_dump(exclude={"port"})
+        try:
+            return ModbusSerialClient(s.serial.port, **line, timeout=timeout_s, retries=0)
+        except RuntimeError as error:  # what pymodbus says when pyserial is missing
+            hint = 'pip install "process-tuner[modbus,serial]"'
+            raise RefusedError(f"a serial line needs pyserial: {hint}") from error
+    if not s.tls:
+        return ModbusTcpClient(s.host or "", port=s.port or 502, timeout=timeout_s, retries=0)
+    try:
+        context = ssl.create_default_context(cafile=s.tls.ca_file)
+        if s.tls.certificate_file:
+            context.load_cert_chain(s.tls.certificate_file, s.tls.key_file)
+    except OSError as error:
+        raise RefusedError(f"the certificates for {where(s)} cannot be used: {error}") from error
+    context.check_hostname = False  # pymodbus does not tell the context whom it calls
+    return ModbusTlsClient(s.host or "", sslctx=context, port=s.port or 802, timeout=timeout_s, retries=0)

@@ -8,7 +8,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from adapters.shared.signals import (
+from tuner.adapter import GRID_ERROR, AdapterSettings, ParameterInfo
+from tuner.basics.text import shown
+from tuner.handshake import (
+    FLOAT32_ERROR,
+    WHOLE_ERROR,
     Code,
     Command,
     Done,
@@ -18,21 +22,20 @@ from adapters.shared.signals import (
     Place,
     Signal,
     map_complaints,
+    written_places,
 )
-from tuner.adapter import GRID_ERROR, AdapterSettings, ParameterInfo
-from tuner.basics.text import shown
 
 FORMATS = {
-    "bool": ">H", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "float32": ">f", "float64": ">d"
+    "bool": ">H", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "int64": ">q", "uint64": ">Q",
+    "float32": ">f", "float64": ">d"
 }  # fmt: skip
 _RANGES = {"int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1), "int32": (-(2**31), 2**31 - 1),
-           "uint32": (0, 2**32 - 1), "bool": (0, 1)}  # fmt: skip
-_WHOLE_ERROR = 1e-3  # what is read back for a whole number is rounded if it is not farther off
-_FLOAT32_ERROR = 2.0**-24  # relative
-
+           "uint32": (0, 2**32 - 1), "int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1),
+           "bool": (0, 1)}  # fmt: skip
 _HIGHEST_ON_A_LINE = 247  # 0 is a broadcast, the rest is reserved
 
 Table = Literal["holding", "input", "coil", "discrete"]
+Type = Literal["bool", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "text"]
 Address = Field(ge=0, le=65_535, description="address in the protocol: 100 for what some manuals call 40101")
 
 
@@ -41,10 +44,9 @@ class Register(Place):
 
     table: Table = Field("holding", description="holding, input, coil or discrete")
     address: int = Address
-    type: Literal["bool", "int16", "uint16", "int32", "uint32", "float32", "float64"] | None = Field(
-        None, description="left out: uint16, or bool for a coil or discrete input"
-    )
-    bit: int | None = Field(None, ge=0, le=15, description="one bit of a status word, 0 is the lowest")
+    type: Type | None = Field(None, description="left out: uint16, or bool for a coil or discrete input")
+    bit: int | None = Field(None, ge=0, le=15, description="one bit of a control or status word, 0 is the lowest")
+    length: int | None = Field(None, ge=1, le=100, description='number of registers of a "text", two letters in each')
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -52,6 +54,8 @@ class Register(Place):
             raise ValueError(f'a {self.table} is one bit: its type is "bool"')
         if self.bit is not None and (self.is_bit or self.type not in (None, "uint16")):
             raise ValueError("only a 16-bit register has bits: leave out type, or bit")
+        if (self.type == "text") != (self.length is not None):
+            raise ValueError('length and type = "text" belong together')
         return self
 
     @property
@@ -67,12 +71,14 @@ class Register(Place):
     @property
     def words(self) -> int:
         """How many addresses it takes."""
+        if self.length is not None:
+            return self.length
         return 1 if self.is_bit else struct.calcsize(FORMATS[self.form]) // 2
 
     @property
     def writable(self) -> bool:
-        """Whether the protocol can write it; a bit of a word cannot be written without its neighbours."""
-        return self.table in ("holding", "coil") and self.bit is None
+        """Whether the protocol can write it."""
+        return self.table in ("holding", "coil")
 
 
 class MeasurementRegister(Register, Measurement):
@@ -108,11 +114,30 @@ class CodeRegister(Register, Code):
     """A register that tells what is wrong."""
 
 
-class TextRegisters(Place):
-    """ASCII text in holding registers, two characters in each, filled up with zeros."""
+class TagRegisters(Place):
+    """A part's tag: ASCII text, two letters in each register, filled up with zeros; or a number that stands for it."""
 
+    table: Literal["holding", "input"] = Field("holding", description="holding or input")
     address: int = Address
-    length: int = Field(ge=1, le=100, description="number of registers: half the number of characters")
+    length: int | None = Field(None, ge=1, le=100, description="number of registers of a text: half its letters")
+    type: Literal["int16", "uint16", "int32", "uint32"] | None = Field(None, description="a number instead of a text")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.length is None) == (self.type is None):
+            raise ValueError("needs either length, for a text, or type, for a number")
+        return self
+
+    @property
+    def words(self) -> int:
+        """How many addresses it takes."""
+        return self.length or struct.calcsize(FORMATS[self.type or "uint16"]) // 2
+
+    @property
+    def register(self) -> Register:
+        """The same place as any other register."""
+        kind: Type = self.type or "text"
+        return Register(table=self.table, address=self.address, type=kind, length=self.length)
 
 
 class Serial(AdapterSettings):
@@ -132,18 +157,8 @@ class Tls(AdapterSettings):
     key_file: Path | None = Field(None, description="its key, if it is not in the same file")
 
 
-class ModbusSettings(
-    HandshakeSettings[
-        CommandRegister,
-        DoneRegister,
-        SignalRegister,
-        CodeRegister,
-        TextRegisters,
-        MeasurementRegister,
-        ParameterRegister,
-    ]
-):
-    """The table `[campaign.adapter.settings]` of a machine that speaks Modbus."""
+class ModbusConnection(AdapterSettings):
+    """How a machine that speaks Modbus is reached."""
 
     host: str | None = Field(None, min_length=1, description="name or address of the machine")
     port: int | None = Field(None, ge=1, le=65_535, description="left out: 502, with TLS 802")
@@ -152,6 +167,25 @@ class ModbusSettings(
     unit_id: int = Field(1, ge=0, le=255, description="number of the device on the line or behind the gateway")
     word_order: Literal["big", "little"] = Field("big", description="of 32 and 64 bits: big is high word first")
     byte_order: Literal["big", "little"] = Field("big", description="within a word: big is what the standard says")
+    bit_writes: Literal["rewrite", "mask"] = Field(
+        "rewrite", description="a bit of a word: rewrite reads and writes the word, mask is function 22"
+    )
+
+
+class ModbusSettings(
+    ModbusConnection,
+    HandshakeSettings[
+        CommandRegister,
+        CommandRegister,
+        DoneRegister,
+        SignalRegister,
+        CodeRegister,
+        TagRegisters,
+        MeasurementRegister,
+        ParameterRegister,
+    ],
+):
+    """The table `[campaign.adapter.settings]` of a machine that speaks Modbus."""
 
 
 def complaints_on(settings: ModbusSettings, parameters: Sequence[ParameterInfo]) -> list[str]:
@@ -163,16 +197,21 @@ def complaints_on(settings: ModbusSettings, parameters: Sequence[ParameterInfo])
         found.append(f"unit_id must be 1 to {_HIGHEST_ON_A_LINE} on a serial line: 0 is all devices at once")
     if settings.serial and settings.tls:
         found.append("tls needs a host: a serial line has no encryption")
-    found += map_complaints(settings, parameters, codes=True)
+    found += map_complaints(settings, parameters, lambda entry: entry.form != "text")
     for info in parameters:
         if info.name in settings.parameters:
             entry = settings.parameters[info.name]
-            sentences = _choice(entry) if info.kind == "choice" else _number(info, entry)
+            sentences = _choice(info, entry) if info.kind == "choice" else _number(info, entry)
             found += [f"parameters.{info.name}: {sentence}" for sentence in sentences]
     return [*found, *_signals(settings), *_used_twice(settings)]
 
 
-def _choice(entry: ParameterRegister) -> list[str]:
+def _choice(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
+    if entry.form == "text":
+        longest = max(info.choices, key=lambda choice: len(str(entry.codes.get(choice, choice))))
+        room = 2 * entry.words
+        fits = len(str(entry.codes.get(longest, longest))) <= room
+        return [] if fits else [f"its text has room for {room} letters, not for {shown(longest)}"]
     low, high = _RANGES.get(entry.form, (-math.inf, math.inf))
     codes = entry.codes.values()
     return [
@@ -183,13 +222,13 @@ def _choice(entry: ParameterRegister) -> list[str]:
 
 
 def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
-    if info.low is None or info.high is None or entry.form == "bool":
+    if info.low is None or info.high is None or entry.form in ("bool", "text"):
         return [f"a number does not fit into {entry.form}"]
     limits = (info.low, info.high)
     low, high = sorted((limit - entry.offset) / entry.scale for limit in limits)
     if entry.form in ("float32", "float64"):
-        error = max(abs(low), abs(high)) * abs(entry.scale) * _FLOAT32_ERROR
-        if entry.form == "float32" and error > (_WHOLE_ERROR if info.kind == "integer" else info.tolerance):
+        error = max(abs(low), abs(high)) * abs(entry.scale) * FLOAT32_ERROR / 2
+        if entry.form == "float32" and error > (WHOLE_ERROR if info.kind == "integer" else info.tolerance):
             return [f"float32 rounds by up to {error:.2g}, more than the tolerance {info.tolerance:g} for reading back"]
         return []
     least, most = _RANGES[entry.form]
@@ -199,6 +238,10 @@ def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
         ]
     count = abs(entry.scale)
     if info.kind == "continuous":
+        if info.resolution and not any(
+            abs(x / count - round(x / count)) > GRID_ERROR for x in (info.resolution, entry.offset)
+        ):
+            return []  # only values that the register has are sent
         if count / 2 > info.tolerance:
             return [
                 f"the register has steps of {count:g}, the tolerance for reading back is {info.tolerance:g}: make it a "
@@ -217,14 +260,18 @@ def _number(info: ParameterInfo, entry: ParameterRegister) -> list[str]:
 
 
 def _signals(settings: ModbusSettings) -> list[str]:
-    trial, state = settings.trial, settings.state
+    trial, state, recipe, heart = settings.trial, settings.state, settings.recipe, settings.heartbeat
     signals: dict[str, SignalRegister | CommandRegister | DoneRegister | None] = {
+        "recipe.valid": recipe.valid if recipe else None, "recipe.taken": recipe.taken if recipe else None,
         "trial.start": trial.start, "trial.done": trial.done, "trial.valid": trial.valid, "trial.busy": trial.busy,
         "state.ready": state.ready, **{f"interlocks.{name}": signal for name, signal in settings.interlocks.items()},
+        "heartbeat.write": heart.write if heart else None,
     }  # fmt: skip
     found = []
     for name, signal in signals.items():
         if signal is None:
+            continue
+        if signal.form == "text":
             continue
         values = (signal.on, signal.off) if isinstance(signal, CommandRegister | DoneRegister) else (signal.on,)
         bit = signal.form == "bool" or signal.bit is not None
@@ -235,31 +282,30 @@ def _signals(settings: ModbusSettings) -> list[str]:
 
 def _used_twice(settings: ModbusSettings) -> list[str]:
     """What is written must be writable and belong to one name; what is only read may be shared."""
-    trial = settings.trial
-    written: dict[str, Register] = {f"parameters.{name}": entry for name, entry in settings.parameters.items()}
-    written["trial.start"] = trial.start
-    if trial.done.clear:
-        written["trial.done"] = trial.done
+    written = [(name, _register(place)) for name, place in written_places(settings)]
     found = [
-        f"{name} cannot be written: only a holding register or a coil can"
-        for name, r in written.items()
-        if not r.writable
+        f"{name} cannot be written: only a holding register or a coil can" for name, r in written if not r.writable
     ]
-    ranges = [(name, r.table, r.address, r.address + r.words) for name, r in written.items()]
-    if trial.tag:
-        ranges.append(("trial.tag", "holding", trial.tag.address, trial.tag.address + trial.tag.length))
     sources = [(f"parameters.{name}", entry.source) for name, entry in settings.parameters.items()]
-    return [
-        *found,
-        *_overlaps(ranges, "written"),
-        *_overlaps([(name, r.table, r.address, r.address + r.words) for name, r in sources], "read back"),
-    ]
+    return [*found, *_overlaps(written, "written"), *_overlaps(sources, "read back")]
 
 
-def _overlaps(ranges: Sequence[tuple[str, Table, int, int]], what: str) -> list[str]:
+def _register(place: Place) -> Register:
+    if isinstance(place, TagRegisters):
+        return place.register
+    if not isinstance(place, Register):
+        raise TypeError(f"{place!r} is not a register")
+    return place
+
+
+def _overlaps(registers: Sequence[tuple[str, Register]], what: str) -> list[str]:
+    """Bits of one word do not disturb each other."""
     return [
-        f"{name} and {other} are both {what} at {table} {max(first, begin)}"
-        for i, (name, table, first, end) in enumerate(ranges)
-        for other, other_table, begin, stop in ranges[:i]
-        if table == other_table and first < stop and begin < end
+        f"{name} and {other} are both {what} at {r.table} {max(r.address, o.address)}"
+        for i, (name, r) in enumerate(registers)
+        for other, o in registers[:i]
+        if r.table == o.table
+        and r.address < o.address + o.words
+        and o.address < r.address + r.words
+        and (r.bit is None or o.bit is None or r.bit == o.bit)
     ]

@@ -3,17 +3,18 @@
 import json
 import math
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
-from adapters.mqtt.link import MqttLink, Received
+from adapters.mqtt.link import BrokerSettings, MqttLink, Received
 from adapters.mqtt.topics import MqttSettings, ResultWords, one_by_one, topic_complaints
+from adapters.shared.paths import at, filled, leaves
 from adapters.shared.reaching import ReachingAdapter
 from adapters.shared.values import (
     NO_REASON,
     AlarmError,
     Deadline,
-    check_setting,
     deviations,
     object_from_json,
     outcome_from_json,
@@ -25,18 +26,22 @@ from tuner.adapter import (
     AdapterSettings,
     DeadlineError,
     Health,
+    Inspected,
     LinkError,
+    Offered,
     Outcome,
     ParameterInfo,
     RefusedError,
     Setting,
     Value,
+    check_setting,
 )
 from tuner.basics.address import host_address
 from tuner.basics.text import shown
 
 T = TypeVar("T")
 
+_LISTENING = 0.8  # of the time that browsing may take
 _RETAINED_S = 1.0  # retained messages come at once after a subscription: who has none after this time has none
 
 
@@ -44,6 +49,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
     """Speaks with a machine over an MQTT broker, in JSON or single values, on topics from the configuration."""
 
     Settings: ClassVar[type[AdapterSettings]] = MqttSettings
+    Connection: ClassVar[type[AdapterSettings] | None] = BrokerSettings
 
     def __init__(self, settings: MqttSettings, parameters: Sequence[ParameterInfo]) -> None:
         super().__init__(settings, parameters)
@@ -66,6 +72,31 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         """Files, and the variable of a password."""
         return (*super().of_this_host(settings), *(["password_variable"] if settings.password_variable else []))
 
+    @classmethod
+    def browse(cls, connection: BrokerSettings, deadline_s: float) -> Sequence[Offered]:
+        """The topics that are heard within most of the time, with their last message."""
+        link, deadline = MqttLink(connection, ("#",)), Deadline(deadline_s)
+        try:
+            link.reach(deadline)
+            link.listen(Deadline(_LISTENING * deadline.left_s()))
+            return [offered(message) for message in link.heard()]
+        finally:
+            link.close()
+
+    def inspect(self, deadline_s: float) -> Sequence[Inspected]:
+        """Every topic that we listen to: whether the broker lets us, and what was heard there."""
+        deadline = ReachingAdapter._ready(self, deadline_s)  # noqa: SLF001 - a machine that is away is told by health
+        rows = []
+        for name, topic in self.settings.roles(self.parameters):
+            began_s = time.monotonic()
+            self._state(topic, Deadline(min(_RETAINED_S, deadline.left_s())))
+            message = self._link.latest(topic)
+            text = "nothing heard yet" if message is None else f"heard {quoted(message.payload)}"
+            rows.append(Inspected(name, topic, text, took_s=time.monotonic() - began_s))
+        sent = {"set": self.settings.set, "ask": self.settings.ask, "trigger": self.settings.trigger}
+        told = "sent (MQTT does not tell whether we may)"
+        return [*rows, *(Inspected(name, topic, told) for name, topic in sent.items() if topic is not None)]
+
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Publish a setting and wait until the machine has accepted it, or has it."""
         setting = check_setting(setting, self.parameters)
@@ -73,8 +104,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         since, request = self._link.mark(), _new_id()
         if one_by_one(self.settings.set):
             for name, topic in self.settings.set_topics(self.parameters).items():
-                value = setting[name]
-                self._link.publish(topic, value if isinstance(value, str) else json.dumps(value), deadline)
+                self._link.publish(topic, self._single(name, setting[name]), deadline)
         else:
             names = self.settings.machine_names(self.parameters)
             message = {names[name]: value for name, value in setting.items()}
@@ -204,7 +234,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
             if message is None or (request and (message.retained or message.number <= since)):
                 return None
             if one_by_one(self.settings.actual):
-                values[parameter.name] = value_from_text(parameter, _text(message))
+                values[parameter.name] = self._told(parameter, message)
                 continue
             told = object_from_json(message.payload, "the machine")
             if request and told.get("id", request) != request:
@@ -214,6 +244,22 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
                 raise LinkError(f"the machine told its values without {shown(name)}")
             values[parameter.name] = value_from_json(parameter, told[name])
         return values
+
+    def _single(self, name: str, value: Value) -> str:
+        """One value as it is sent."""
+        template = self.settings.set_template
+        if template is not None:
+            word = self.settings.machine_names(self.parameters)[name]
+            return json.dumps(filled(template, {"name": word, "value": value}))
+        return value if isinstance(value, str) else json.dumps(value)
+
+    def _told(self, parameter: ParameterInfo, message: Received) -> Value:
+        """One value as it was told: alone, or at a path of its message."""
+        path = self.settings.value_path
+        if path is None:
+            return value_from_text(parameter, _text(message))
+        who = f"the message on {message.topic}"
+        return value_from_json(parameter, at(object_from_json(message.payload, "the machine"), path, who))
 
     def _wait_until_it_has(self, setting: Setting, since: int, deadline: Deadline) -> None:
         """Wait until the values that the machine tells by itself are those of the setting."""
@@ -262,6 +308,17 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
             raise LinkError(f"the machine told the result {quoted(word)}, which is neither valid nor non-valid")
         told = {name: since_trigger(topic) for name, topic in words.measurements.items()}
         return Outcome(True, measurements={name: _number(name, text) for name, text in told.items() if text})
+
+
+def offered(message: Received) -> Offered:
+    """A topic, with the paths into its message if that is JSON."""
+    try:
+        found = json.loads(message.payload)
+    except (ValueError, RecursionError):
+        found = None
+    paths = [path for path, _ in leaves(found) if path] if isinstance(found, dict | list) else []
+    kind = f"JSON: {', '.join(paths[:8])}" if paths else "one value"
+    return Offered(message.topic, "", kind, "retained" if message.retained else "", quoted(message.payload))
 
 
 def _new_id() -> str:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
+from adapters.shared.contact import tls_words, why_not_reached
 from adapters.shared.values import Deadline
 from tuner.adapter import AdapterError, AdapterSettings, DeadlineError, LinkError, RefusedError
 
@@ -30,6 +31,7 @@ _PLAIN_PORT, _TLS_PORT = 1883, 8883
 _REFUSED_BY_BROKER = 128  # granted QoS from here on means that a subscription was refused
 _KEPT_MESSAGES = 10_000
 _CLOSING_S = 2.0
+_LOOK_S = 1.0  # for a second look at a broker that cannot be reached
 _TICKS = 10  # of the loop, until a message has found its way from aiomqtt's queue to us; three are enough
 _REFUSING_CODES = {4, 5, 133, 134, 135}  # client id, user or password wrong, not authorised: 3.1.1 and 5
 
@@ -109,14 +111,22 @@ class MqttLink:
         try:
             self._call(self._connect(options, deadline.left_s()), deadline)
         except DeadlineError:
-            raise LinkError(f"{where} did not answer within {deadline.seconds:g} s") from None
+            why = self._why()
+            raise LinkError(
+                f"{where} did not answer within {deadline.seconds:g} s{f': {why}' if why else ''}"
+            ) from None
         except aiomqtt.MqttCodeError as error:
             code = getattr(error.rc, "value", error.rc)
             if code in _REFUSING_CODES:
                 raise RefusedError(f"{where} does not let us in: {error}") from error
-            raise LinkError(f"{where} cannot be reached: {error}") from error
+            raise LinkError(f"{where} cannot be reached: {self._why() or error}") from error
         except (aiomqtt.MqttError, OSError, ValueError) as error:
-            raise LinkError(f"{where} cannot be reached: {error}") from error
+            trouble = _tls_trouble(error)
+            why = tls_words(trouble) if trouble is not None else self._why()
+            raise LinkError(f"{where} cannot be reached: {why or error}") from error
+
+    def _why(self) -> str:
+        return why_not_reached(self._settings.host, _port(self._settings), _LOOK_S, tls=self._settings.tls is not None)
 
     def close(self) -> None:
         """Say goodbye and end the thread."""
@@ -150,6 +160,17 @@ class MqttLink:
     def latest(self, topic: str) -> Received | None:
         """The last message of a topic since we are connected."""
         return self._latest.get(topic)
+
+    def heard(self) -> list[Received]:
+        """The last message of every topic, in the order of their names."""
+        with self._news:
+            return [self._latest[topic] for topic in sorted(self._latest)]
+
+    def listen(self, deadline: Deadline) -> None:
+        """Hear what comes until the deadline."""
+        while (left_s := deadline.left_s()) > 0 and not self._lost:
+            with self._news:
+                self._news.wait(left_s)
 
     def wait_for(self, check: Callable[[Received], T | None], since: int, deadline: Deadline, what: str) -> T:
         """Show every message after number `since` to `check` until it has an answer."""
@@ -299,6 +320,13 @@ async def _drop(client: aiomqtt.Client, entering: "asyncio.Task[aiomqtt.Client]"
         async with asyncio.timeout(_CLOSING_S):
             while paho.socket() is not None:  # noqa: ASYNC110 - paho tells nobody
                 await asyncio.sleep(0.01)
+
+
+def _tls_trouble(error: BaseException | None) -> ssl.SSLError | None:
+    """What went wrong with the encryption, wherever it is in the chain of errors."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _port(settings: BrokerSettings) -> int:

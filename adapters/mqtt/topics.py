@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from adapters.mqtt.link import BrokerSettings
+from adapters.shared.paths import JsonPath, check_fields
 from adapters.shared.values import check_template
 from tuner.adapter import AdapterSettings, ParameterInfo
 from tuner.basics.text import shown
@@ -65,6 +66,12 @@ class MqttSettings(BrokerSettings):
     names: dict[str, str] = Field(
         default_factory=dict, description="the machine's names of parameters, where different"
     )
+    value_path: JsonPath | None = Field(
+        None, description='where a single value is in its message, such as "value" in {"value": 200, "ts": ...}'
+    )
+    set_template: dict[str, Any] | None = Field(
+        None, description='what a single value is sent in, such as {value = "{value}"}; none: the value alone'
+    )
     trigger: Topic = Field(description="where we ask for a part")
     trigger_text: Annotated[str, AfterValidator(_trigger_text)] | None = Field(
         None, description='what we send there, such as "{tag}"; none: {"tag": ...}'
@@ -88,6 +95,17 @@ class MqttSettings(BrokerSettings):
     def set_topics(self, parameters: Sequence[ParameterInfo]) -> dict[str, str]:
         """Where each parameter is set; all the same if they are set together."""
         return {name: _for(self.set, word) for name, word in self.machine_names(parameters).items()}
+
+    def roles(self, parameters: Sequence[ParameterInfo]) -> list[tuple[str, str]]:
+        """What is listened to, by the keys of the settings."""
+        words = self.result_words
+        found = [(f"actual of {name}", topic) for name, topic in self.actual_topics(parameters).items()]
+        named = {"accepted": self.accepted, "result": self.result, "status": self.status, "alarm": self.alarm}
+        found += [(name, topic) for name, topic in named.items() if topic is not None]
+        if words is not None:
+            found += [("result_words.reason", words.reason)] if words.reason else []
+            found += [(f"result_words.measurements.{name}", topic) for name, topic in words.measurements.items()]
+        return found + [(f"interlocks.{name}", lock.topic) for name, lock in self.interlocks.items()]
 
     def heard(self, parameters: Sequence[ParameterInfo]) -> list[str]:
         """All topics that we listen to; status last, so that what is retained elsewhere is known before it."""
@@ -120,6 +138,15 @@ def topic_complaints(settings: MqttSettings, parameters: Sequence[ParameterInfo]
         found.append("accepted needs a set without {name}: single values carry no id that could be accepted")
     if settings.accepted and "id" in settings.machine_names(parameters).values():
         found.append('no parameter may be called "id" by the machine: that is the id of the request')
+    if settings.value_path and not one_by_one(settings.actual):
+        found.append("value_path needs an actual with {name}: values that come together are found by their names")
+    if settings.set_template is not None:
+        if not one_by_one(settings.set):
+            found.append("set_template needs a set with {name}")
+        try:
+            check_fields(settings.set_template, ("name", "value"))
+        except ValueError as error:
+            found.append(f"set_template: {error}")
     heard = set(settings.heard(parameters))
     sent = [*settings.set_topics(parameters).values(), settings.ask, settings.trigger, settings.presence]
     echoed = sorted({topic for topic in sent if topic is not None} & heard)

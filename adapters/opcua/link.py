@@ -5,19 +5,25 @@ import concurrent.futures
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
-from adapters.opcua.node_map import NODE_ID, OpcuaSettings
-from tuner.adapter import RefusedError
+from adapters.opcua import contact
+from adapters.opcua.certificates import Files, files, make_own
+from adapters.opcua.node_map import NODE_ID, OpcuaConnection
+from adapters.shared.contact import quiet
+from tuner.adapter import AdapterError, LinkError, RefusedError
 from tuner.basics.text import shown
 
 try:
     from asyncua import ua
     from asyncua.client.client import Client
     from asyncua.client.ua_client import UaClientState
+    from asyncua.common.subscription import Subscription
     from asyncua.crypto import security_policies
-    from asyncua.ua.uaerrors import UaError
+    from asyncua.crypto.uacrypto import CertProperties
+    from asyncua.ua.uaerrors import UaError, UaStatusCodeError
 except ImportError as error:
     raise ImportError('the OPC UA adapter needs asyncua: pip install "process-tuner[opcua]"') from error
 
@@ -28,15 +34,20 @@ _SESSION_S = 60  # after a crash of tuner the machine forgets the session after 
 _GOODBYE_S = 2.0
 _GRACE_S = 1.0  # for a request that is slow to be cancelled
 
+_PUBLISHED_MS = 50.0  # how often a server tells what has changed
+_SAMPLED_MS = 5.0  # how often it looks; many look no faster than every 50 or 100 ms, and say so
+_QUEUED = 100  # changes that are kept between two tellings
+
 LINK_FAILURES = (OSError, UaError, concurrent.futures.CancelledError)  # TimeoutError is an OSError
 
 
 class Link:
     """One connection; after a failure it is closed and another one made."""
 
-    def __init__(self, settings: OpcuaSettings) -> None:
-        self._settings = settings
-        self.client = Client(settings.endpoint, timeout=settings.timeout_s, watchdog_intervall=_WATCH_S)
+    def __init__(self, settings: OpcuaConnection, timeout_s: float) -> None:
+        quiet("asyncua")
+        self._settings, self._timeout_s = settings, timeout_s
+        self.client = Client(settings.endpoint, timeout=timeout_s, watchdog_intervall=_WATCH_S)
         self.client.name = self.client.description = "tuner"  # what the machine shows in its list of sessions
         self.client.session_timeout = _SESSION_S * 1000
         self.namespaces: list[str] = []
@@ -61,22 +72,66 @@ class Link:
         if s.user is not None:
             client.set_user(s.user)
             client.set_password(_password(s))
-        if s.security is not None:
-            await self._secure()
-        await client.connect()
-        self.namespaces = await client.get_namespace_array()
+        where = files(s, s.security) if s.security is not None else None
+        try:
+            if where is not None:
+                await self._secure(where)
+            await client.connect()
+            self.namespaces = await client.get_namespace_array()
+        except AdapterError:
+            raise
+        except Exception as error:  # whatever the library fails with: a person must learn what to do
+            raise await self._explained(error, where) from error
 
-    async def _secure(self) -> None:
+    async def _explained(self, error: Exception, where: Files | None) -> AdapterError:
+        """What stands in the way of a connection."""
+        at, status = f"the machine at {self._settings.endpoint}", _status(error)
+        if why := await asyncio.to_thread(contact.unreached, self._settings, self._timeout_s):
+            return LinkError(f"{at} does not answer: {why}")
+        try:
+            endpoints = await contact.offered(self._settings, self._timeout_s)
+        except Exception:  # noqa: BLE001 - it is only looked whether there is more to be said
+            why = "it takes calls and says nothing; look whether the server hangs, and whether this is its port"
+            return LinkError(f"{at} does not answer to a connection: {why}")
+        if why := contact.mismatch(self._settings, endpoints):
+            return RefusedError(f"{at} refuses a connection: {why}")
+        if status.startswith(("BadIdentityToken", "BadUserAccessDenied")):
+            who = (
+                f"the user {self._settings.user} with this password"
+                if self._settings.user
+                else "anybody without a user"
+            )
+            return RefusedError(
+                f"{at} refuses a connection: {status}; it does not let {who} in: look at user and password"
+            )
+        if where is not None and (contact.is_distrust(status) or not status):
+            # a server that does not trust us either says so or hangs up without a word, as one does that is restarting
+            kind = RefusedError if contact.is_distrust(status) else LinkError
+            return kind(f"{at} refuses a connection: {contact.distrust(status or 'it hangs up', where)}")
+        if status:
+            return LinkError(f"{at} cannot answer to a connection: {status}")
+        return LinkError(f"{at} does not answer to a connection: {error or type(error).__name__}")
+
+    async def _secure(self, where: Files) -> None:
         security = self._settings.security
         if security is None:
             return
+        make_own(where, security.application_uri)
+        if not where.server.exists():
+            endpoints = await contact.offered(self._settings, self._timeout_s)
+            if why := contact.mismatch(self._settings, endpoints):
+                raise RefusedError(f"the machine at {self._settings.endpoint} refuses a connection: {why}")
+            shown_one = next((one.ServerCertificate for one in endpoints if one.ServerCertificate), None)
+            raise RefusedError(
+                f"the machine at {self._settings.endpoint} is not trusted: {contact.unknown_server(where, shown_one)}"
+            )
         self.client.application_uri = security.application_uri
         try:
             await self.client.set_security(
                 getattr(security_policies, f"SecurityPolicy{security.policy}"),
-                certificate=str(security.certificate_file),
-                private_key=str(security.key_file),
-                server_certificate=str(security.server_certificate_file),
+                certificate=_content(where.certificate),
+                private_key=_content(where.key),
+                server_certificate=_content(where.server),
                 mode=ua.MessageSecurityMode[security.mode],
             )
         except (OSError, ValueError) as error:
@@ -95,6 +150,14 @@ class Link:
             index = str(self.namespaces.index(uri))
         return ua.NodeId.from_string(f"ns={index or 0};{identifier}")
 
+    async def watch(self, node: ua.NodeId, heard: Callable[[Any], None]) -> Subscription:
+        """Have every change of a variable told, also one that lasts for a moment only."""
+        subscription = await self.client.create_subscription(_PUBLISHED_MS, _Changes(heard))
+        await subscription.subscribe_data_change(
+            self.client.get_node(node), queuesize=_QUEUED, sampling_interval=ua.Double(_SAMPLED_MS)
+        )
+        return subscription
+
     def close(self, *, polite: bool) -> None:
         """End the session if `polite`, and in any case the connection and the thread."""
         polite = polite and self.client.state is UaClientState.CONNECTED
@@ -107,7 +170,33 @@ class Link:
         self.client.disconnect_socket()
 
 
-def _password(settings: OpcuaSettings) -> str:
+class _Changes:
+    """Gets what a subscription tells."""
+
+    def __init__(self, heard: Callable[[Any], None]) -> None:
+        self._heard = heard
+
+    def datachange_notification(self, node: object, value: Any, data: object) -> None:
+        """A new value."""
+        self._heard(value)
+
+
+def _content(file: Path) -> CertProperties:
+    """A certificate or key, whose form is that of its content: names end with .crt and .key too."""
+    content = file.read_bytes()
+    return CertProperties(content, "pem" if content.lstrip().startswith(b"-----") else "der")
+
+
+def _status(error: BaseException | None) -> str:
+    """The name of the status with which the server refuses, wherever it is in the chain of errors."""
+    while error is not None:
+        if isinstance(error, UaStatusCodeError):
+            return ua.StatusCode(error.code).name
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def _password(settings: OpcuaConnection) -> str:
     if settings.password_env is not None:
         if settings.password_env not in os.environ:
             raise RefusedError(f"the environment variable {settings.password_env} with the password is not set")

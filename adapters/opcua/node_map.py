@@ -7,7 +7,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from adapters.shared.signals import (
+from tuner.adapter import AdapterSettings, ParameterInfo
+from tuner.basics.text import shown
+from tuner.handshake import (
     Code,
     Command,
     Done,
@@ -17,9 +19,8 @@ from adapters.shared.signals import (
     Place,
     Signal,
     map_complaints,
+    written_places,
 )
-from tuner.adapter import AdapterSettings, ParameterInfo
-from tuner.basics.text import shown
 
 NODE_ID = re.compile(r"(?:ns=(?P<index>\d+);|nsu=(?P<uri>[^;]+);)?(?P<identifier>i=\d+|s=.+|g=[0-9A-Fa-f-]{36}|b=.+)")
 
@@ -33,7 +34,17 @@ def _node_id(text: str) -> str:
 NodeId = Annotated[str, AfterValidator(_node_id)]
 
 
-class Node(Place):
+class Element(Place):
+    """What of a variable's value is meant."""
+
+    index: int | None = Field(None, ge=0, description="one element of an array, counted from 0")
+    bit: int | None = Field(None, ge=0, le=63, description="one bit of a control or status word, 0 is the lowest")
+    fresh_s: float | None = Field(
+        None, gt=0, description="oldest value that counts, by the machine's own timestamps; none: any age"
+    )
+
+
+class Node(Element):
     """One variable of the machine."""
 
     node: NodeId = Field(description='node id, such as "s=Press.Speed" or "ns=2;i=1001"')
@@ -47,26 +58,36 @@ class ParameterNode(Node, Parameter):
     """Where a parameter is written, and read back."""
 
     read_node: NodeId | None = Field(None, description="where it is read back; left out: the same node")
+    read_index: int | None = Field(None, ge=0, description="element of that array; left out: index")
 
     @property
     def source(self) -> "ParameterNode":
         """The same scale and codes, at the node where it is read back."""
-        return self.model_copy(update={"node": self.read_node or self.node})
+        index = self.index if self.read_index is None else self.read_index
+        return self.model_copy(update={"node": self.read_node or self.node, "index": index})
 
 
 class SignalNode(Node, Signal):
     """A yes or no: a Boolean, or a variable that has a certain value."""
 
 
+class CommandNode(Node, Command):
+    """A yes or no that tuner writes."""
+
+
 class DoneNode(Node, Done):
     """The machine's word that the part is finished."""
+
+    pulse: bool = Field(
+        False, description="whether it is on for a moment only: tuner subscribes to it and misses no change"
+    )
 
 
 class CodeNode(Node, Code):
     """A variable that tells what is wrong, by a number or a text."""
 
 
-class Start(Command):
+class Start(Element, Command):
     """A variable that is set, or a method that is called."""
 
     node: NodeId | None = Field(None, description="variable that tuner sets on and off")
@@ -92,14 +113,18 @@ class Security(AdapterSettings):
         "Basic256Sha256", description="security policy"
     )
     mode: Literal["Sign", "SignAndEncrypt"] = Field("SignAndEncrypt", description="Sign or SignAndEncrypt")
-    certificate_file: Path = Field(description="tuner's certificate; the machine must trust it")
-    key_file: Path = Field(description="tuner's private key")
-    server_certificate_file: Path = Field(description="the machine's certificate; any other is refused")
+    certificate_file: Path | None = Field(
+        None, description="tuner's certificate; left out, or not there yet: tuner makes one"
+    )
+    key_file: Path | None = Field(None, description="tuner's private key; left out, or not there yet: tuner makes one")
+    server_certificate_file: Path | None = Field(
+        None, description="the machine's certificate, any other is refused; tuner adapters check --trust fetches it"
+    )
     application_uri: str = Field("urn:process-tuner", description="tuner's name, the same as in its certificate")
 
 
-class OpcuaSettings(HandshakeSettings[Start, DoneNode, SignalNode, CodeNode, Node, MeasurementNode, ParameterNode]):
-    """The table `[campaign.adapter.settings]` of a machine that speaks OPC UA."""
+class OpcuaConnection(AdapterSettings):
+    """How a machine that speaks OPC UA is reached."""
 
     endpoint: str = Field(pattern=r"^opc\.tcp://[^\s/@]+(/\S*)?$", description='"opc.tcp://host:port/path"')
     namespace: str | None = Field(None, description="URI of the namespace of node ids without ns= or nsu=")
@@ -107,6 +132,13 @@ class OpcuaSettings(HandshakeSettings[Start, DoneNode, SignalNode, CodeNode, Nod
     password_file: Path | None = Field(None, description="file with the user's password")
     password_env: str | None = Field(None, description="environment variable with the user's password")
     security: Security | None = Field(None, description="signing and encryption")
+
+
+class OpcuaSettings(
+    OpcuaConnection,
+    HandshakeSettings[Start, CommandNode, DoneNode, SignalNode, CodeNode, Node, MeasurementNode, ParameterNode],
+):
+    """The table `[campaign.adapter.settings]` of a machine that speaks OPC UA."""
 
 
 def complaints_on(settings: OpcuaSettings, parameters: Sequence[ParameterInfo]) -> list[str]:
@@ -117,25 +149,34 @@ def complaints_on(settings: OpcuaSettings, parameters: Sequence[ParameterInfo]) 
         found.append("a password needs a user")
     if settings.user is not None and len(passwords) != 1:
         found.append("a user needs either password_file or password_env")
-    found += map_complaints(settings, parameters, codes=False)
+    found += map_complaints(settings, parameters, lambda _: False)
     trial = settings.trial
-    if trial.start.method and trial.tag and not trial.start.pass_tag and not trial.done.clear:
+    if trial.done and trial.done.pulse and trial.done.clear:
+        found.append("trial.done has pulse and clear: what is on for a moment only need not be cleared")
+    lasts = trial.done is not None and not trial.done.clear
+    if trial.start.method and trial.tag and not trial.start.pass_tag and lasts:
         found.append(
             "trial.tag with a start method needs start.pass_tag or done.clear: "
             "else the done of the part before could be taken for this part's"
         )
-    written = [(f"parameters.{name}", entry.node) for name, entry in settings.parameters.items()]
-    written += [("trial.start", trial.start.node)] if trial.start.node else []
-    written += [("trial.done", trial.done.node)] if trial.done.clear else []
-    written += [("trial.tag", trial.tag.node)] if trial.tag else []
-    sources = [(f"parameters.{name}", entry.source.node) for name, entry in settings.parameters.items()]
+    written = [(name, place) for name, place in written_places(settings) if isinstance(place, Node | Start)]
+    sources = [(f"parameters.{name}", entry.source) for name, entry in settings.parameters.items()]
     return [*found, *_used_twice(written, "written"), *_used_twice(sources, "read back")]
 
 
-def _used_twice(nodes: Sequence[tuple[str, str]], what: str) -> list[str]:
+def _used_twice(places: Sequence[tuple[str, Node | Start]], what: str) -> list[str]:
+    """Elements of one array and bits of one word do not disturb each other."""
     return [
-        f"{name} and {other} are both {what} at {node}"
-        for i, (name, node) in enumerate(nodes)
-        for other, other_node in nodes[:i]
-        if node == other_node
+        f"{name} and {other} are both {what} at {place.node}"
+        for i, (name, place) in enumerate(places)
+        for other, one in places[:i]
+        if place.node is not None
+        and place.node == one.node
+        and _same(place.index, one.index)
+        and _same(place.bit, one.bit)
     ]
+
+
+def _same(one: int | None, other: int | None) -> bool:
+    """Whether two elements, or two bits, are the same; without a number it is all of them."""
+    return one is None or other is None or one == other

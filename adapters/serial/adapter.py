@@ -7,7 +7,7 @@ from typing import ClassVar
 from adapters.serial.port import LinePort
 from adapters.serial.text import SerialSettings, read_values, setting_lines, template_complaints, trial_outcome
 from adapters.shared.reaching import ReachingAdapter
-from adapters.shared.values import AlarmError, Deadline, check_setting, quoted
+from adapters.shared.values import AlarmError, Deadline, quoted
 from tuner.adapter import (
     AdapterError,
     AdapterSettings,
@@ -19,6 +19,7 @@ from tuner.adapter import (
     RefusedError,
     Setting,
     Value,
+    check_setting,
 )
 from tuner.basics.address import endpoint_address, file_address
 

@@ -1,1 +1,1 @@
-"""What several adapters share: values, signals, and how a part is ordered from registers or nodes."""
+"""What several adapters share: deadlines, values and outcomes from what machines say."""

@@ -1,4 +1,4 @@
-"""What several adapters share: checks before a setting is sent, and values and outcomes from what machines say."""
+"""What several adapters share: deadlines, and values and outcomes from what machines say."""
 
 import string
 import time
@@ -46,20 +46,6 @@ class _OutcomeMessage(BaseModel):
     reason: str = ""
     measurements: dict[str, float] = Field(default_factory=dict)
     photo: str | None = None
-
-
-def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> dict[str, Value]:
-    """The setting in the types of its parameters; one that is incomplete or has a value of the wrong kind is refused.
-
-    Limits and grids are the gate's: on its way a machine may be sent what people have set by hand.
-    """
-    names = [parameter.name for parameter in parameters]
-    if set(setting) != set(names):
-        raise RefusedError(f"the machine needs values for exactly {', '.join(names)}")
-    for parameter in parameters:
-        if why := parameter.domain.problem(setting[parameter.name], anywhere=True):
-            raise RefusedError(f"{parameter.name} {why}")
-    return {parameter.name: parameter.domain.plain(setting[parameter.name]) for parameter in parameters}
 
 
 def value_from_json(parameter: ParameterInfo, raw: object) -> Value:

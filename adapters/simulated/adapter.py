@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from pydantic import Field, field_validator
 
-from adapters.shared.values import check_setting
+from adapters.simulated.picture import plate, shares, ugliness
 from tuner.adapter import (
     Adapter,
     AdapterSettings,
@@ -21,11 +21,15 @@ from tuner.adapter import (
     LinkError,
     Outcome,
     ParameterInfo,
+    RefusedError,
     Setting,
     Value,
+    check_setting,
 )
 from tuner.basics.address import file_address
+from tuner.basics.files import write_text
 from tuner.basics.text import counted
+from tuner.errors import TunerError
 from tuner.problems import UnknownProblemError, get_problem
 
 CRASH_EXIT_CODE = 70
@@ -47,10 +51,17 @@ class SimulatedSettings(AdapterSettings):
     garbage_probability: float = Field(0.0, ge=0, le=1, description="that the answer is nonsense")
     crash_probability: float = Field(0.0, ge=0, le=1, description="that the adapter's process dies")
     read_back_error: float = Field(0.0, description="added to every number read back")
+    scan_s: float = Field(0.0, ge=0, le=3600, description="how long after it was sent a setting is read back")
+    not_ready_s: float = Field(0.0, ge=0, le=86_400, description="how long the machine is not ready after each part")
+    guard_open_s: float = Field(0.0, ge=0, le=86_400, description="how long the guard is open after each part")
+    link_away_s: float = Field(0.0, ge=0, le=86_400, description="how long the link is away, before a part is told")
     open_guard_every: int = Field(0, ge=0, description="every n-th health report has an open guard; 0: none")
     memory: Path | None = Field(
         None,
         description="file that keeps setting and parts when the process ends; none: the machine forgets",
+    )
+    pictures: Path | None = Field(
+        None, description="folder for a picture of each part, to judge by instead of the objective; none: none"
     )
 
     @field_validator("problem")
@@ -73,14 +84,18 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         parameters: Sequence[ParameterInfo],
         sleep: Callable[[float], None] = time.sleep,
         crash: Callable[[int], object] = os._exit,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """See `Adapter`; `sleep` and `crash` are passed in so that tests need neither wait nor die."""
+        """See `Adapter`; `sleep`, `crash` and `clock` are passed in so that tests need neither wait nor die."""
         super().__init__(settings, parameters)
         self._names = [parameter.name for parameter in parameters]
         self._problem = get_problem(settings.problem)
         self._rng = np.random.default_rng(settings.seed)
         self._sleep = sleep
         self._crash = crash
+        self._clock = clock
+        self._sent_s = self._made_s = -math.inf
+        self._before: dict[str, Value] = {}
         self._open = False
         self._setting: dict[str, Value] = {p.name: p.start for p in parameters}  # as a machine that runs already
         self._parts: dict[str, Outcome] = {}
@@ -97,6 +112,11 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         return (f"the problem {problem.name} has {variables}, the campaign {given}",)
 
     @classmethod
+    def takes(cls, settings: SimulatedSettings, parameter: str) -> bool:
+        """Every parameter is a variable of the problem, whoever changes it."""
+        return True
+
+    @classmethod
     def occupies(cls, settings: SimulatedSettings) -> Sequence[str]:
         """The file that is the machine's memory; without one each campaign has a machine of its own."""
         return () if settings.memory is None else (file_address(settings.memory),)
@@ -109,14 +129,18 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
     def apply(self, setting: Setting, deadline_s: float) -> None:
         """Take a setting if it is complete and made of finite numbers and known choices."""
         self._fault(deadline_s)
-        self._setting = check_setting(setting, self.parameters)
+        taken = check_setting(setting, self.parameters)
+        if trouble := self._trouble():
+            raise RefusedError(f"no setting is taken: {trouble}")
+        self._before, self._sent_s = self._shown(), self._clock()
+        self._setting = taken
         self._note()
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:
         """The setting applied last; before the first one the known-good one."""
         garbage = self._fault(deadline_s)
         error = self.settings.read_back_error
-        answer: dict[str, Value] = dict(self._setting)
+        answer: dict[str, Value] = self._shown()
         for parameter in self.parameters if error else ():
             if parameter.choices:
                 continue
@@ -130,21 +154,45 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
     def run_trial(self, tag: str, deadline_s: float) -> Outcome:
         """Evaluate the problem; the measurement `objective` is to be minimised. A tag's part is made once."""
         garbage = self._fault(deadline_s, makes_a_part=True)
-        outcome = self._parts.get(tag) or self._make_part(tag, deadline_s)
+        outcome = self._parts.get(tag)
+        if outcome is None:
+            if trouble := self._trouble():
+                raise RefusedError(f"no part can be made: {trouble}")
+            outcome = self._make_part(tag, deadline_s)
+            self._made_s = self._clock()
+            self._check_link()
         if self._happens("crash", self.settings.crash_probability):
             self._crash(CRASH_EXIT_CODE)  # after the part was made: the worst moment
         return cast("Outcome", {"valid": "perhaps"}) if garbage else outcome
 
     def health(self, deadline_s: float) -> Health:
         """A simulated machine is well when it is switched on."""
+        self._check_link()
         self._health_reports += 1
         every = self.settings.open_guard_every
         interlocks = {"guard closed": self._health_reports % every != 0} if every else {}
-        return Health(self._open, "simulated machine" if self._open else "switched off", interlocks)
+        if self.settings.guard_open_s:
+            interlocks["guard closed"] = not self._since_part(self.settings.guard_open_s)
+        trouble = self._trouble() if self._open else "switched off"
+        return Health(not trouble, trouble or "simulated machine", interlocks)
 
     def close(self) -> None:
         """Switch the machine off."""
         self._open = False
+
+    def _shown(self) -> dict[str, Value]:
+        """What a controller shows that copies a setting only in its next scan."""
+        return dict(self._setting if self._clock() - self._sent_s >= self.settings.scan_s else self._before)
+
+    def _since_part(self, seconds: float) -> bool:
+        return self._clock() - self._made_s < seconds
+
+    def _trouble(self) -> str:
+        return "not ready after the part before" if self._since_part(self.settings.not_ready_s) else ""
+
+    def _check_link(self) -> None:
+        if self._since_part(self.settings.link_away_s):
+            raise LinkError("the link to the simulated machine is away")
 
     def _make_part(self, tag: str, deadline_s: float) -> Outcome:
         if self.settings.seconds_per_trial > deadline_s:
@@ -160,15 +208,34 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         else:
             objective = float(self._problem.evaluate(point)[0] + self.settings.noise * self._rng.standard_normal())
             objective += self.settings.drift * len(self._parts)
-            outcome = Outcome(valid=True, measurements={"objective": objective})
+            photo = self._picture(tag, point, objective)
+            outcome = Outcome(True, "", {} if photo else {"objective": objective}, photo)
         self._parts[tag] = outcome
         self._note()
         return outcome
+
+    def _picture(self, tag: str, point: np.ndarray[Any, np.dtype[np.float64]], objective: float) -> str | None:
+        """Where the part's picture is."""
+        folder = self.settings.pictures
+        if folder is None:
+            return None
+        bounds = self._problem.bounds
+        places = (point[0] - bounds[:, 0]) / np.ptp(bounds, axis=1)
+        seed = self.settings.seed + len(self._parts)
+        text = plate(ugliness(self._problem, objective), shares([float(place) for place in places]), seed)
+        path = folder / f"{''.join(letter for letter in tag if letter.isalnum()) or 'part'}.svg"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_text(path, text)
+        except (OSError, TunerError) as error:
+            raise LinkError(f"the picture of part {tag} cannot be written: {error}") from error
+        return str(path)
 
     def _fault(self, deadline_s: float, *, makes_a_part: bool = False) -> bool:
         """Fail as the settings and the seed want it; the answer is whether the reply shall be nonsense."""
         if not self._open:
             raise LinkError("the simulated machine is switched off")
+        self._check_link()
         self._calls += 1
         self._note()
         if not makes_a_part and self._happens("crash", self.settings.crash_probability):

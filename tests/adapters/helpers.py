@@ -1,7 +1,10 @@
 """What the tests of several adapters share: settings with some changes, a clock that hurries, a link that is lost."""
 
+import time
+
 import pytest
 
+from tests.patience import PATIENT_S
 from tuner.adapter import LinkError
 
 
@@ -51,3 +54,11 @@ def lost_in_a_trial(server, press, made):
     assert adapter.run_trial("A1", 10.0).valid
     assert press.parts == ["A1"]
     adapter.close()
+
+
+def wait_until(happened):
+    """Look again and again until it has happened in another thread; only a hang takes long."""
+    ends_s = time.monotonic() + PATIENT_S
+    while not happened():
+        assert time.monotonic() < ends_s
+        time.sleep(0.002)

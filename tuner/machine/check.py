@@ -1,11 +1,11 @@
-"""Asks the machines of a configuration how they are, without moving anything."""
+"""Asks the machines of a configuration how they are and looks at every place they name, without moving anything."""
 
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from tuner.adapter import Adapter, AdapterError, DeadlineError, Health, ParameterInfo, Value
+from tuner.adapter import Adapter, AdapterError, DeadlineError, Health, Inspected, ParameterInfo, Value
 from tuner.basics.text import shown
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
@@ -23,8 +23,10 @@ class _NotReadyError(TunerError):
     """The machine answers, but cannot take a setting now."""
 
 
-def check_campaigns(campaigns: Sequence[Campaign], deadline_s: float, say: Say) -> None:
+def check_campaigns(campaigns: Sequence[Campaign], deadline_s: float, say: Say, *, trust: bool = False) -> None:
     """Check one machine after the other; what is wrong with one does not keep from the next.
+
+    With `trust` certificates are exchanged first: a person has seen to it that the machine is the right one.
 
     Raises:
         TryAgainError: a machine cannot take a setting now, or does not answer.
@@ -35,6 +37,8 @@ def check_campaigns(campaigns: Sequence[Campaign], deadline_s: float, say: Say) 
     for campaign in campaigns:
         say(f"campaign {campaign.name}, machine {campaign.machine}, adapter {campaign.adapter.name}")
         try:
+            if trust:
+                _introduce(campaign, deadline_s, say)
             _check(campaign, deadline_s, say)
         except TunerError as error:
             wrong.append(f"{campaign.machine}: {error}")
@@ -43,17 +47,25 @@ def check_campaigns(campaigns: Sequence[Campaign], deadline_s: float, say: Say) 
         raise (TryAgainError if passing else TunerError)("\n".join(wrong))
 
 
+def _introduce(campaign: Campaign, deadline_s: float, say: Say) -> None:
+    kind, settings = load_adapter(campaign.adapter.name), campaign.adapter.settings
+    told = bounded("introduce", lambda: kind.introduce(settings, deadline_s), deadline_s)
+    for sentence in told or ("this adapter has no certificates to exchange",):
+        say(f"  {sentence}")
+
+
 def _check(campaign: Campaign, deadline_s: float, say: Say) -> None:
-    parameters = [parameter_info(parameter) for parameter in campaign.parameters]
+    by_hand = campaign.left_to_people
+    parameters = [parameter_info(parameter) for parameter in campaign.parameters if parameter.name not in by_hand]
     make = load_adapter(campaign.adapter.name)
-    adapter: Adapter[Any] = _bounded("its making", lambda: make(campaign.adapter.settings, parameters), deadline_s)
+    adapter: Adapter[Any] = bounded("its making", lambda: make(campaign.adapter.settings, parameters), deadline_s)
     try:
         health, wrong = _ask(adapter, parameters, deadline_s, say)
     except TunerError:
         with contextlib.suppress(TunerError):  # the first error is the one that matters
-            _bounded("close", adapter.close, deadline_s)
+            bounded("close", adapter.close, deadline_s)
         raise
-    _bounded("close", adapter.close, deadline_s)
+    bounded("close", adapter.close, deadline_s)
     if wrong:
         raise TunerError("; ".join(wrong))
     if not health.ok:
@@ -68,17 +80,26 @@ def _ask(
     adapter: Adapter[Any], parameters: Sequence[ParameterInfo], deadline_s: float, say: Say
 ) -> tuple[Health, list[str]]:
     """Connect, ask for health and values; complaints are about values that are none."""
-    _bounded("open", lambda: adapter.open(deadline_s), deadline_s)
+    bounded("open", lambda: adapter.open(deadline_s), deadline_s)
     say("  connected")
-    health = _bounded("health", lambda: adapter.health(deadline_s), deadline_s)
+    places = bounded("inspect", lambda: adapter.inspect(deadline_s), deadline_s)
+    _tell(places, say)
+    bad = [place for place in places if not place.ok]
+    if bad:
+        names = ", ".join(place.name for place in bad)
+        raise TunerError(f"{len(bad)} of {len(places)} places cannot be used: {names}; {bad[0].name}: {bad[0].text}")
+    health = bounded("health", lambda: adapter.health(deadline_s), deadline_s)
     if not isinstance(health, Health):
         raise TunerError(f"the adapter answered health with {shown(health)}")
     say(f"  health: {'well' if health.ok else 'not well'}{f', {health.text}' if health.text else ''}")
     for name, holds in health.interlocks.items():
         say(f"  interlock {name}: {'holds' if holds else 'does not hold'}")
-    values = _bounded("read_back", lambda: adapter.read_back(deadline_s), deadline_s)
+    values = bounded("read_back", lambda: adapter.read_back(deadline_s), deadline_s)
     if not isinstance(values, dict):
         raise TunerError(f"the adapter answered read_back with {shown(values)}")
+    if not values and health.ok:
+        say("  it has no setting yet: tuner sends it the known-good one first")
+        return health, []
     unknown = [parameter.name for parameter in parameters if parameter.name not in values]
     if unknown and health.ok:
         health = Health(False, f"it does not say what it has for {', '.join(unknown)}")
@@ -86,6 +107,16 @@ def _ask(
     if outside and health.ok:
         health = Health(False, f"{', '.join(outside)} is outside of its limits, bring it back by hand")
     return health, [sentence for parameter in parameters for sentence in _show(parameter, values, say)]
+
+
+def _tell(places: Sequence[Inspected], say: Say) -> None:
+    """A table: what the configuration calls it, where it is, how long it took to answer, what was found."""
+    if not places:
+        return
+    widths = [max(len(getattr(place, key)) for place in places) for key in ("name", "where")]
+    for place in places:
+        mark, took_ms = " " if place.ok else "!", 1000 * place.took_s
+        say(f"{mark} {place.name:{widths[0]}}  {place.where:{widths[1]}}  {took_ms:7.1f} ms  {place.text}")
 
 
 def _is_outside(parameter: ParameterInfo, value: object) -> bool:
@@ -110,7 +141,7 @@ def _show(parameter: ParameterInfo, values: dict[str, Value], say: Say) -> list[
     return []
 
 
-def _bounded(what: str, call: Callable[[], T], deadline_s: float) -> T:
+def bounded(what: str, call: Callable[[], T], deadline_s: float) -> T:
     """Wait for a call in a thread that may be left behind: an adapter of somebody else may hang for ever."""
     answers: list[T] = []
     errors: list[Exception] = []

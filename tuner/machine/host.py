@@ -1,6 +1,7 @@
 """The adapter's own process: it takes one call after the other from a pipe and answers; it ends with the pipe.
 
-Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`.
+Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`,
+with `"not_ready": true` where waiting for the machine helps.
 """
 
 import json
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tuner.adapter import Adapter, AdapterError, Health, LinkError, Outcome, ParameterInfo
+from tuner.adapter import Adapter, AdapterError, Health, LinkError, NotReadyError, Outcome, ParameterInfo
 from tuner.basics.processes import end_with_parent, restore_environment
 from tuner.basics.threads import one_blas_thread
 from tuner.config.plugins import load_adapter
@@ -48,7 +49,7 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
                     adapter = kind(kind.Settings.model_validate_json(settings), parameters)
                 answer = {"value": _CALLS[message["call"]](adapter, message["arguments"])}
             except AdapterError as error:
-                answer = {"error": str(error), "retry": error.retry}
+                answer = {"error": str(error), "retry": error.retry, "not_ready": isinstance(error, NotReadyError)}
             except TunerError as error:  # the adapter is not installed or for another version: once more does not help
                 answer = {"error": str(error), "retry": False}
             except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, Outcome, RefusedError, Value
+from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, NotReadyError, Outcome, RefusedError, Value
 from tuner.campaign.terms import AdapterTerms, Terms
 from tuner.config.parameters import parameter_info
 from tuner.machine.host import serve
@@ -21,7 +21,7 @@ from tuner.machine.turns import Turns
 FRESH_S = 1.0  # what was read for somebody who only looks is told to others for so long
 GRACE_S = 2.0  # an adapter that keeps its deadline answers by then
 BACK_OFF_S = 0.5
-LONGEST_BACK_OFF_S = 30.0
+LONGEST_BACK_OFF_S = 5.0  # a link that is back is noticed by then
 MOST_LETTERS = 2000  # of what an adapter says about a fault
 
 T = TypeVar("T")
@@ -229,7 +229,8 @@ class Machine:
         self._begun_with = self.terms.adapter
         context = multiprocessing.get_context("forkserver")
         ours, theirs = context.Pipe()
-        parameters = tuple(parameter_info(parameter) for parameter in self.terms.parameters)
+        by_hand = self.terms.adapter.by_hand
+        parameters = tuple(parameter_info(one) for one in self.terms.parameters if one.name not in by_hand)
         settings = json.dumps(self.terms.adapter.settings)
         process = context.Process(
             target=serve, args=(theirs, self.terms.adapter.name, settings, parameters), daemon=True, name="adapter"
@@ -275,6 +276,8 @@ class Machine:
             answer = json.loads(await asyncio.wait_for(answered, call.deadline_s + GRACE_S))
             if "error" in answer:
                 error, retry = _sentence(answer["error"]), bool(answer["retry"])
+                if answer.get("not_ready"):
+                    raise NotReadyError(error)
                 raise LinkError(error) if retry else RefusedError(error)
             return answer["value"]
         except TimeoutError:
@@ -289,7 +292,7 @@ class Machine:
 
 def _differ(one: AdapterTerms, other: AdapterTerms) -> bool:
     """Whether another adapter is needed; deadlines go with every call."""
-    return (one.name, one.settings) != (other.name, other.settings)
+    return (one.name, one.settings, one.by_hand) != (other.name, other.settings, other.by_hand)
 
 
 class InUseError(LinkError):

@@ -64,7 +64,16 @@ def made_from(port, sleep=time.sleep, clock=time.monotonic, **changes):
     return ModbusAdapter(settings, PARAMETERS, sleep, clock)
 
 
-TABLES = {1: "coil", 5: "coil", 2: "discrete", 3: "holding", 6: "holding", 16: "holding", 4: "input"}  # by function
+TABLES = {
+    1: "coil",
+    5: "coil",
+    2: "discrete",
+    3: "holding",
+    6: "holding",
+    16: "holding",
+    22: "holding",
+    4: "input",
+}  # by function
 
 
 class Press:
@@ -80,6 +89,8 @@ class Press:
         self.refused = {}  # (table, address): exception code
         self.short_answer = False
         self.mute = False
+        self.program = lambda table, address: None  # what it does after each write, and before each look at done
+        self.functions = []  # that were used to write
 
     async def async_getValues(self, device_id, function, address, count=1):  # noqa: N802 - pymodbus's name
         if self.mute:
@@ -104,6 +115,8 @@ class Press:
         self.memory[name][address : address + len(values)] = values
         if (name, address) == ("holding", 104):
             self.memory["input"][104] = values[0]
+        self.functions.append(function)
+        self.program(name, address)
         return None
 
     def start(self, on):

@@ -52,7 +52,6 @@ HALF = {"address": 102, "scale": 0.5}
             "parameters.speed cannot be written: only a holding register or a coil can",
         ),
         ({"trial__start": {"table": "discrete", "address": 3}}, "trial.start cannot be written"),
-        ({"trial__start": {"address": 5, "bit": 3}}, "trial.start cannot be written"),
         ({"trial__done__clear": True}, "trial.done cannot be written"),
         ({"trial__valid__on": 2}, "trial.valid can never be 2"),
         ({"state__ready": {"address": 1, "on": "auto"}}, 'state.ready can never be "auto"'),

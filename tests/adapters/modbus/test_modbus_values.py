@@ -99,6 +99,8 @@ def test_a_value_too_large_for_its_register_is_refused_and_nothing_is_written(ad
         ("uint16", 65_000),
         ("int32", -70_000),
         ("uint32", 4_000_000_000),
+        ("int64", -(2**40)),
+        ("uint64", 2**63),
         ("float32", 0.5),
         ("float64", 0.1),
     ],
@@ -110,7 +112,7 @@ def test_every_type_and_word_order_agrees_with_pymodbus(adapters, press, form, v
     adapter._write([("speed", register, value)])
     assert press.get("holding", 150, datatype, int(form[-2:]) // 16, word_order) == value
     press.put("holding", 160, value, datatype, word_order)
-    assert adapter._one("speed", Register(address=160, type=form)) == value
+    assert adapter._get({"speed": Register(address=160, type=form)}) == {"speed": value}
 
 
 def test_little_byte_order_swaps_the_bytes_of_every_word(adapters, press):

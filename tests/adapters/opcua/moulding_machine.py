@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 
 from asyncua import Server, ua
 from asyncua.common.callback import CallbackType
@@ -48,6 +49,7 @@ NODES = {
     "Text": ("twelve", ua.VariantType.String),
     "Numbers": ([1.0, 2.0], ua.VariantType.Double),
     "Number": (0.0, ua.VariantType.Float),
+    "Order": (0, ua.VariantType.UInt32),
     "Note": (ua.LocalizedText("part stuck"), ua.VariantType.LocalizedText),
 }
 ABSTRACT = {"Number": ua.NodeId(ua.ObjectIds.Number)}  # data types that leave open how a value is stored
@@ -148,6 +150,7 @@ class Press:
 
     def reset(self):
         self.parts = []
+        self.pulse = False
         self.loop.call_soon_threadsafe(self.speaking.set)
         self.looks_per_part, self.looks, self.alarm_in_part, self.refuse_write, self.started = 3, None, 0, False, False
         for name, (value, _) in NODES.items():
@@ -174,6 +177,12 @@ class Press:
         variant = ua.Variant(value, NODES[name][1])
         data = ua.DataValue(variant, StatusCode=ua.StatusCode(status)) if status else ua.DataValue(variant)
         self.run(self.nodes[name].write_value(data))
+
+    def age(self, name, hours):
+        """Its value was measured so long ago."""
+        measured = datetime.now(UTC) - timedelta(hours=hours)
+        variant = ua.Variant(NODES[name][0], NODES[name][1])
+        self.run(self.nodes[name].write_value(ua.DataValue(variant, SourceTimestamp=measured)))
 
     def get(self, name):
         return self.run(self.nodes[name].read_value())
@@ -214,6 +223,8 @@ class Press:
             self.parts.append(await self.nodes["Tag"].read_value())
             self.looks = self.looks_per_part
             await self.set("Alarm", self.alarm_in_part)
+            if self.pulse:
+                await self.finish()
         if not on:
             await self.set("Done", False)
         self.started = on
@@ -226,6 +237,8 @@ class Press:
         await self.set("Weight", 42.5)
         await self.set("Made", await self.nodes["Tag"].read_value())
         await self.set("Done", True)
+        if self.pulse:  # on for a moment only
+            await self.set("Done", False)
 
     async def make_part(self, _parent, tag):
         if tag.Value == "no":

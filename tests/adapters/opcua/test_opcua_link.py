@@ -40,6 +40,27 @@ def test_a_machine_that_goes_during_a_trial_is_a_lost_link_and_the_part_is_found
     lost_in_a_trial(press, press, lambda nap: made_from(press.endpoint, sleep=nap))
 
 
+def test_a_link_that_is_lost_while_a_pulse_is_waited_for_is_noticed(press):
+    done = {"trial__done": {"node": "s=Done", "pulse": True}, "trial__made": {"node": "s=Made"}, "state__alarm": None}
+    press.looks_per_part = 10**9
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        assert len(naps) < 100, "nobody looked at the link"
+        if len(naps) == 3:
+            press.off()
+
+    adapter = made_from(press.endpoint, sleep=nap, **done)
+    adapter.open(5.0)
+    try:
+        with pytest.raises(LinkError):
+            adapter.run_trial("A1", 60.0)
+    finally:
+        press.on()
+        adapter.close()
+
+
 def test_a_machine_that_takes_the_call_and_says_nothing_is_a_missed_deadline_or_a_lost_link():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         endpoint = f"opc.tcp://127.0.0.1:{listener.getsockname()[1]}"
@@ -146,9 +167,13 @@ def test_a_server_with_another_certificate_than_the_expected_is_not_trusted(adap
         adapter.open(5.0)
 
 
-def test_a_certificate_that_cannot_be_read_is_told(adapters, press):
-    adapter = adapters(opened=False, security=security(press.directory, key_file="/nowhere/key.pem"))
+def test_a_certificate_that_cannot_be_read_is_told(adapters, press, tmp_path):
+    (tmp_path / "key.pem").write_text("no key")
+    adapter = adapters(opened=False, security=security(press.directory, key_file=str(tmp_path / "key.pem")))
     with pytest.raises(RefusedError, match="certificates"):
+        adapter.open(5.0)
+    adapter = adapters(opened=False, security=security(press.directory, key_file="/nowhere/key.pem"))
+    with pytest.raises(RefusedError, match=r"/nowhere/key\.pem is missing, but its other half is there: put it back"):
         adapter.open(5.0)
 
 

@@ -1,0 +1,87 @@
+"""What stands in the way of a first contact with an OPC UA server, as sentences that say what to do next."""
+
+from urllib.parse import urlsplit
+
+from adapters.opcua.certificates import Files, fingerprint, own_fingerprint
+from adapters.opcua.node_map import OpcuaConnection
+from adapters.shared.contact import why_not_reached
+
+try:
+    from asyncua import ua
+    from asyncua.client.client import Client
+except ImportError as error:
+    raise ImportError('the OPC UA adapter needs asyncua: pip install "process-tuner[opcua]"') from error
+
+TABLE = "[campaign.adapter.settings.security]"
+_NO_SECURITY = "None"
+_MODES = {
+    ua.MessageSecurityMode.None_: "None",
+    ua.MessageSecurityMode.Sign: "Sign",
+    ua.MessageSecurityMode.SignAndEncrypt: "SignAndEncrypt",
+}
+_UNTRUSTED = ("BadCertificate", "BadSecurityChecksFailed")
+
+
+def port_of(endpoint: str) -> tuple[str, int]:
+    """Host and port."""
+    at = urlsplit(endpoint)
+    return at.hostname or "", at.port or 4840
+
+
+async def offered(connection: OpcuaConnection, timeout_s: float) -> list[ua.EndpointDescription]:
+    """How the server may be spoken to; everybody may ask that."""
+    return await Client(connection.endpoint, timeout=timeout_s).connect_and_get_server_endpoints()
+
+
+def security_of(endpoint: ua.EndpointDescription) -> tuple[str, str]:
+    """Policy and mode, in the words of the settings."""
+    return endpoint.SecurityPolicyUri.rpartition("#")[2], _MODES.get(endpoint.SecurityMode, "?")
+
+
+def mismatch(connection: OpcuaConnection, endpoints: list[ua.EndpointDescription]) -> str:
+    """Why none of the server's endpoints is as the settings want it, or nothing."""
+    security = connection.security
+    wanted = (security.policy, security.mode) if security else (_NO_SECURITY, _NO_SECURITY)
+    there = sorted({security_of(endpoint) for endpoint in endpoints})
+    if wanted in there or not there:
+        return ""
+    secure = [one for one in there if one != (_NO_SECURITY, _NO_SECURITY)]
+    listed = ", ".join(f"{policy} with {mode}" for policy, mode in secure) or "none at all"
+    if security is None:
+        policy, mode = secure[-1] if secure else ("?", "?")
+        add = f'add the table {TABLE} with policy = "{policy}" and mode = "{mode}"'
+        return f"it wants security: {add} (it offers {listed})"
+    if not secure:
+        return f"it offers no security: switch it on in the server, or leave out the table {TABLE}"
+    return f"it does not offer {wanted[0]} with {wanted[1]}, but {listed}: change policy and mode"
+
+
+def unreached(connection: OpcuaConnection, timeout_s: float) -> str:
+    """Why there is no connection at all, or nothing if there is."""
+    host, port = port_of(connection.endpoint)
+    return why_not_reached(host, port, timeout_s, tls=False)
+
+
+def distrust(status: str, where: Files) -> str:
+    """What to do about a server that does not accept our certificate."""
+    print_ = own_fingerprint(where)
+    return (
+        f"it does not trust tuner's certificate ({status}). In the server, move the certificate with the fingerprint "
+        f"{print_ or '?'} from the rejected to the trusted ones, or load {where.certificate} there; then try again"
+    )
+
+
+def is_distrust(status: str) -> bool:
+    """Whether a status is about certificates."""
+    return status.startswith(_UNTRUSTED)
+
+
+def unknown_server(where: Files, certificate: bytes | None) -> str:
+    """What to do where the machine's certificate is not there yet."""
+    if not certificate:
+        return "it shows no certificate of its own: make one in the server, or leave out the table security"
+    return (
+        f"its certificate is not known yet (no file {where.server}). It shows one with the fingerprint "
+        f"{fingerprint(certificate)}. Compare that with the server's own display; if it is the same, run: "
+        "tuner adapters check opcua --config FILE --trust"
+    )
