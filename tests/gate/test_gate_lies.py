@@ -163,3 +163,15 @@ def test_a_command_that_was_given_up_while_it_was_sent_counts_as_sent_when_the_m
     asyncio.run(give_up())
     assert bench.send({"x": 1.0}).result == "applied"
     assert machine.held == {"x": 1.0}
+
+
+def test_a_command_whose_link_was_lost_counts_as_sent_when_the_machine_answers_again():
+    rate = terms(
+        parameters=[{"kind": "continuous", "name": "x", "low": 0.0, "high": 5.0, "start": 1.0, "rate_limit": 60.0}]
+    )
+    bench = Bench(rate, takes=["fail"], says=["truth", "gone"])  # it answers neither the command nor what it has now
+    assert bench.send({"x": 2.0}).result == "unverified"
+    bench.now_s += 10.0
+    asyncio.run(bench.machine.apply({"x": 2.0}))  # a frozen controller goes on, and takes what was sent before
+    assert bench.send({"x": 1.0}).result == "applied"
+    assert bench.machine.held == {"x": 1.0}

@@ -13,9 +13,8 @@ from tuner.campaign import commands as c
 from tuner.campaign.effects import wanted
 from tuner.campaign.state import Mode
 from tuner.core.optimizer.records import Memory, Proposal
-from tuner.daemon import perform
 from tuner.daemon.runner import CampaignRunner, Context
-from tuner.gate import gate
+from tuner.gate import gate, patience
 from tuner.gate.whereabouts import Whereabouts
 from tuner.machine.process import Machine
 
@@ -84,7 +83,10 @@ class Shift:
     def __init__(self, made, trials: int, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - lies, not secrets
         self.engine = made.engine
-        self.terms = terms(trials=trials, parameters=PARAMETERS, constraints=["x + n <= 15"])
+        waiting = {"verify_s": 0.006, "ready_s": 0.006, "link_s": 0.006}
+        self.terms = terms(
+            trials=trials, policy={"waiting": waiting}, parameters=PARAMETERS, constraints=["x + n <= 15"]
+        )
         says = iter(lambda: self.rng.choices(SAYS, [40, *[1] * (len(SAYS) - 1)])[0], None)
         takes = iter(lambda: self.rng.choices(TAKES, [40, *[1] * (len(TAKES) - 1)])[0], None)
         self.liar = LyingMachine(self.terms, time.monotonic, self.rng, takes=takes, says=says, steady=False)
@@ -147,7 +149,8 @@ class Shift:
 
 async def shift(tmp_path, monkeypatch, trials: int, seed: int) -> Shift:
     monkeypatch.setattr(gate, "LOOK_AGAIN_S", (0.001, 0.002, 0.003))
-    monkeypatch.setattr(perform, "BACK_OFF_S", 0.001)
+    monkeypatch.setattr(gate, "LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(patience, "PAUSES_S", (0.001,))
     async with desk(tmp_path) as made:
         one = Shift(made, trials, seed)
         await one.run()

@@ -1,32 +1,37 @@
 """The only road to a machine: every setting is checked, split into allowed moves and read back; in doubt it is refused.
 
 The answer is one of four: applied (sent and read back), refused (never sent, and trying again does not help), failed
-(never sent, or the machine still has the setting it had), unverified (nobody knows what the machine has now).
+(never sent, or the machine still has the setting it had), unverified (nobody knows what the machine has now). Where it
+says what is waited for, the same setting may be sent again: the next way begins wherever the machine may be by then.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Literal, Protocol
 
-from tuner.adapter import AdapterError, Health, Value
+from tuner.adapter import AdapterError, Health, NotReadyError, Value
 from tuner.basics.text import listed
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
 from tuner.core.space.values import finite
+from tuner.gate.patience import NOTHING_S, Awaited, Wait
 from tuner.gate.plan import GateRefusal, Move, checked, differences, read_back_problem, too_wide, way
 from tuner.gate.whereabouts import Whereabouts
 
-LOOK_AGAIN_S = (0.05, 0.1, 0.2)  # between the looks at a machine that does not say what it should
+LOOK_AGAIN_S = (0.05, 0.1, 0.2)  # between the first looks at a machine that does not say what it should
+LOOK_EVERY_S = 0.5  # between those after them
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of sending a setting."""
+    """What came of sending a setting; `awaited` is what would have to be otherwise for it to be sent, if time helps."""
 
     result: Literal["applied", "refused", "failed", "unverified"]
     text: str = ""
     read_back: SettingMap | None = None
+    awaited: Awaited | None = None
 
 
 class Link(Protocol):
@@ -53,17 +58,18 @@ class Gate:
     _wait: Callable[[float], Awaitable[object]]
     _progress: Callable[[str, float | None], None]
     _where: Whereabouts = field(default_factory=Whereabouts)
+    _waits: Callable[[Wait | None], None] = lambda wait: None
 
     async def send(
         self, terms: Terms, setting: Mapping[str, object], *, dry_run: bool = False, home: bool = False
     ) -> Answer:
         """Bring the machine to a setting, or say why not; `home` takes the machine's own way for the last move."""
-        where = Whereabouts() if dry_run else self._where  # in a dry run people move the machine
+        where = Whereabouts(self._where.clock) if dry_run else self._where  # in a dry run people move the machine
         try:
             target = checked(terms, setting)
             problem = await self._not_ready()
             if problem is not None:
-                return Answer("refused", problem)
+                return Answer("refused", problem, awaited="ready")
             have = await self._located(terms, where)
             if isinstance(have, Answer):
                 return have
@@ -72,7 +78,7 @@ class Gate:
         except GateRefusal as refusal:
             return Answer("refused", str(refusal))
         except AdapterError as error:
-            return Answer("failed" if error.retry else "refused", str(error))
+            return Answer("failed" if error.retry else "refused", str(error), awaited=await self.awaited(error))
         if dry_run:
             return Answer("applied", "dry run: nothing was sent", _plain(have))
         for place, move in enumerate(moves):
@@ -80,6 +86,7 @@ class Gate:
             found = await self._moved(terms, move, self._link.go_to if home and move is moves[-1] else self._link.apply)
             if isinstance(found, Answer):
                 return found
+            self._waits(None)
             have = found
         return Answer("applied", "", have)
 
@@ -95,6 +102,17 @@ class Gate:
         """Which interlocks forbid to go on, or None; a machine that is busy may go on."""
         return _open_ones(await self._link.health())
 
+    async def awaited(self, error: AdapterError) -> Awaited | None:
+        """What would have to be otherwise after an error; None if time does not help."""
+        if isinstance(error, NotReadyError):
+            return "ready"
+        if error.retry:
+            return "link"
+        try:  # a machine that is not ready refuses what it will take later
+            return None if await self._not_ready() is None else "ready"
+        except AdapterError as another:
+            return "link" if another.retry else None
+
     async def _not_ready(self) -> str | None:
         health = await self._link.health()
         if not health.ok:
@@ -107,7 +125,7 @@ class Gate:
         One that must be where it was left is believed when it says so; any other one when it says the same twice.
         """
         before: SettingMap | None = None
-        async for have in self._looks():
+        async for have, so_far_s in self._looks(terms):
             where.seen()
             doubt = where.doubt(terms, have) if where.since else None
             if where.ours and doubt is None:
@@ -117,19 +135,31 @@ class Gate:
                 where.found(have, new=doubt is not None or not where.since or too_wide(terms, where.since))
                 return have
             before = have if problem is None else None
+            self._note(terms, so_far_s, doubt or problem or "it says one setting now and another one a moment later")
         if where.trusts(terms):
             text = f"the machine says what cannot be: {doubt}; look at it, then resume or send it home"
             return Answer("unverified", text, _plain(have))
         if problem is not None:
             return Answer("refused", problem, _plain(have))
-        return Answer("failed", "the machine says one setting now and another one a moment later", _plain(have))
+        text = "the machine says one setting now and another one a moment later"
+        return Answer("failed", text, _plain(have), awaited="link")
 
-    async def _looks(self) -> AsyncIterator[SettingMap]:
-        """What the machine says, again and again for a little while: some take a moment, some are wrong for one."""
-        for pause_s in (0.0, *LOOK_AGAIN_S):
-            if pause_s:
-                await self._wait(pause_s)
-            yield await self._link.read_back()
+    async def _looks(self, terms: Terms) -> AsyncIterator[tuple[SettingMap, float]]:
+        """What the machine says, again and again for `verify_s`: some take a while, some are wrong for a moment."""
+        limit_s, clock = terms.policy.waiting.verify_s, self._where.clock
+        begin_s = clock()
+        yield await self._link.read_back(), 0.0
+        for pause_s in chain(LOOK_AGAIN_S, repeat(LOOK_EVERY_S)):
+            left_s = begin_s + limit_s - clock()
+            if left_s < NOTHING_S:
+                return
+            await self._wait(min(pause_s, left_s))
+            yield await self._link.read_back(), clock() - begin_s
+
+    def _note(self, terms: Terms, so_far_s: float, text: str) -> None:
+        """Tell why a machine is looked at again, unless that was only a moment."""
+        if so_far_s > sum(LOOK_AGAIN_S):
+            self._waits(Wait("verify", text, so_far_s, terms.policy.waiting.verify_s))
 
     async def _moved(
         self, terms: Terms, move: Move, apply: Callable[[SettingMap], Awaitable[None]]
@@ -144,33 +174,37 @@ class Gate:
         try:
             await apply(move.setting)
         except AdapterError as error:
-            where.end()
+            if not error.retry:  # else it may still be on its way, until the machine answers again
+                where.end()
             return await self._after_error(terms, before, error)
         where.end()
         try:
-            async for have in self._looks():
+            async for have, so_far_s in self._looks(terms):
                 problem = read_back_problem(terms, have)
                 wrong = [problem] if problem else differences(terms, move.setting, have)
                 if not wrong:
                     where.believe(move.setting)
                     return have
+                self._note(terms, so_far_s, "; ".join(wrong))
         except AdapterError as error:
-            return Answer("unverified", f"sent, but it could not be read back: {error}")
+            text = f"sent, but it could not be read back: {error}"
+            return Answer("unverified", text, awaited=await self.awaited(error))
         return Answer("unverified", f"sent, but read back {listed(wrong)}", _plain(have))
 
     async def _after_error(self, terms: Terms, before: Sequence[SettingMap], error: AdapterError) -> Answer:
         """A move went wrong: only the machine itself can say whether it arrived."""
+        awaited = await self.awaited(error)
         try:
             have = await self._link.read_back()
         except AdapterError:
-            return Answer("unverified", f"{error}; the machine does not say what it has now")
+            return Answer("unverified", f"{error}; the machine does not say what it has now", awaited=awaited)
         if not before:
             same = not have
         else:
             same = not read_back_problem(terms, have) and any(not differences(terms, one, have) for one in before)
         if not same:
-            return Answer("unverified", f"{error}; the machine has changed", _plain(have))
-        return Answer("failed" if error.retry else "refused", str(error), _plain(have))
+            return Answer("unverified", f"{error}; the machine has changed", _plain(have), awaited=awaited)
+        return Answer("failed" if error.retry else "refused", str(error), _plain(have), awaited=awaited)
 
 
 def _same(terms: Terms, one: SettingMap, other: SettingMap) -> bool:

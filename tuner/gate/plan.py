@@ -89,7 +89,8 @@ def read_back_problem(terms: Terms, have: Mapping[str, object]) -> str | None:
 def differences(terms: Terms, setting: Mapping[str, Value], have: Mapping[str, object]) -> list[str]:
     """Which parameters are not, within their tolerances, where they should be."""
     return [
-        f"{parameter.name} is {shown(have.get(parameter.name))}, not {shown(setting[parameter.name])}"
+        f"{parameter.called} is {parameter.shown(have.get(parameter.name))}, not "
+        f"{parameter.shown(setting[parameter.name])}"
         for parameter in terms.parameters
         if not _between(parameter, (setting[parameter.name],), have.get(parameter.name))
     ]
@@ -102,8 +103,8 @@ def misplaced(terms: Terms, since: Sequence[SettingMap], have: Mapping[str, obje
         name = parameter.name
         values = list(dict.fromkeys(setting[name] for setting in since))
         if not _between(parameter, values, have.get(name)):
-            left = " or ".join(shown(value) for value in values)
-            found.append(f"{name} is {shown(have.get(name))}, but was left at {left}")
+            left = " or ".join(parameter.shown(value) for value in values)
+            found.append(f"{parameter.called} is {parameter.shown(have.get(name))}, but was left at {left}")
     return found
 
 
@@ -214,21 +215,20 @@ def _toward(parameter: Parameter, span: Span, target: Value) -> Value:
     low, high, last = span.low, span.high, span.last
     if isinstance(parameter, Choice) or isinstance(low, str) or isinstance(high, str) or isinstance(target, str):
         return target
-    grid = parameter.step if isinstance(parameter, Stepped) else 1.0 if isinstance(parameter, Integer) else 0.0
+    domain = parameter.domain
     furthest = parameter.step_limit or math.inf
     if _is_too_wide(parameter, span):
         raise GateRefusal(f"{parameter.name} may be anywhere from {low} to {high}: bring it back by hand")
     usual = furthest
     if parameter.rate_limit is not None:
-        usual = min(furthest, max(parameter.rate_limit * RAMP_S / 60.0, grid))
+        usual = min(furthest, max(parameter.rate_limit * RAMP_S / 60.0, domain.grid))
     distance = max(abs(target - low), abs(target - high))
     if distance <= usual * (1 + ROUNDING) or (low <= target <= high and distance <= furthest * (1 + ROUNDING)):
         return target
     up = target > high
     there: float = low + usual if up else high - usual
-    if grid:  # the furthest value on the grid that is not too far from where the machine is
-        places = (there - parameter.low) / grid
-        there = parameter.low + grid * (math.floor(places + ROUNDING) if up else math.ceil(places - ROUNDING))
+    # the furthest value on the grid that is not too far from where the machine is
+    there = domain.below(there) if up else domain.above(there)
     if low == high and ((there <= low) if up else (there >= high)):
         raise GateRefusal(f"{parameter.name} is at {low}, from where no allowed step leads on: bring it back by hand")
     if (there < high) if up else (there > low):

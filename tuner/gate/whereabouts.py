@@ -22,7 +22,7 @@ class Whereabouts:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, verified: SettingMap | None = None) -> None:
-        self._clock = clock
+        self.clock = clock
         self._quiet_since_s = clock()  # nobody knows what was sent before
         self._sending = False
         self.since: tuple[SettingMap, ...] = () if verified is None else (verified,)
@@ -37,6 +37,11 @@ class Whereabouts:
         """People may move the machine from now on."""
         self.ours = False
 
+    def by_hand(self, values: SettingMap) -> None:
+        """People have set these parameters, which the machine knows nothing of."""
+        if values:
+            self.since = tuple({**one, **values} for one in self.since)
+
     def trusts(self, terms: Terms) -> bool:
         """Whether the machine must be where it was left; where it does not matter, it may be anywhere."""
         return self.ours and has_ways(terms)
@@ -49,7 +54,7 @@ class Whereabouts:
     def seen(self) -> None:
         """The machine has answered: whatever was being sent when somebody gave up has been sent."""
         if self._sending:
-            self._sending, self._quiet_since_s = False, self._clock()
+            self._sending, self._quiet_since_s = False, self.clock()
 
     def believe(self, setting: SettingMap) -> None:
         """The machine has this setting."""
@@ -60,7 +65,7 @@ class Whereabouts:
 
         They may have moved it just now: the time that rate limits want begins here.
         """
-        self._quiet_since_s = self._clock()
+        self._quiet_since_s = self.clock()
         if new:
             self.since = (dict(have),) if have else ()
         self.ours = bool(self.since)
@@ -72,8 +77,8 @@ class Whereabouts:
 
     def end(self) -> None:
         """It was sent."""
-        self._sending, self._quiet_since_s = False, self._clock()
+        self._sending, self._quiet_since_s = False, self.clock()
 
     def left_s(self, quiet_s: float) -> float:
         """How long to wait until nothing was sent for so long."""
-        return max(0.0, self._quiet_since_s + quiet_s - self._clock())
+        return max(0.0, self._quiet_since_s + quiet_s - self.clock())
