@@ -7,8 +7,8 @@ import pytest
 
 from tests.core.helpers import LIGHT
 from tests.core.reference import champion_duels
+from tuner.core.optimizer.knowledge import Fits, _refit_preferences
 from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.optimizer.proposer import Fits, _refit_preferences
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.posterior.fitting import fit_hyper
 from tuner.core.posterior.observations import Observations

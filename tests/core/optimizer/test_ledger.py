@@ -195,15 +195,15 @@ def test_judges_are_numbered_from_this_campaign_s_first_and_earlier_ones_are_exp
     ledger.warm_start(earlier, [(0, 1)], 0.25)
     assert ledger.judges == [(None, 1.0), (None, 0.25)]
     assert ledger.noise == (4.0,)
-    for number in (4, 5):
+    for number in (4, 5, 6):
         ledger.add({"x": number / 10, "k": 2})
         ledger.outcome(number, True)
     ledger.judge(5, 4, operator="ann")
-    ledger.judge(4, 5, operator="bob")
+    ledger.judge(4, 6, operator="bob")
     assert ledger.judges == [("ann", 1.0), (None, 0.25), ("bob", 1.0)]
     _, data = ledger.preferences()
     assert data.judge.tolist() == [1, 0, 2]
-    assert ledger.labels().judge.tolist() == [1, 1, 1, 0, 0]
+    assert ledger.labels().judge.tolist() == [1, 1, 1, 0, 0, 0]
 
 
 def test_a_rebuilt_ledger_takes_nothing_that_could_not_be_told():
@@ -233,9 +233,49 @@ def test_grades_reach_the_model_and_a_state_and_tell_apart_who_was_never_asked()
         optimizer.tell_outcome(number, True)
     for number, clearly in ((2, None), (3, True), (4, False)):
         optimizer.tell_judgment(number, 1, clearly=clearly)
-    optimizer.tell_tie(1, 2)
+    optimizer.tell_tie(3, 2)
     kept = Optimizer.from_state(SPACE, optimizer.state()).ledger
     assert [judgment.clearly for judgment in kept.judgments.values()] == [None, True, False, None]
     assert list(kept.preferences()[1].kind) == [Kind.DUEL, Kind.CLEAR, Kind.SLIGHT, Kind.TIE]
     assert kept.judgments[2].better({3: "P3"}) == "P3, clearly"
     assert kept.judgments[3].better({4: "P4"}) == "P4"
+
+
+def looked(*answers):
+    """A ledger of three parts with looks at the duel of the first two: 1 or 2 wins, 0 is a tie."""
+    ledger = told(True, True, True)
+    for answer in answers:
+        ledger.judge(*((2, 1) if answer == 2 else (1, 2)), tie=answer == 0)
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [((1,), 1), ((2, 1, 2), 2), ((1, 2), "draw"), ((0, 0, 1), 0), ((0, 2), "draw"), ((2, 2, 1, 1, 1), 1)],
+)
+def test_the_majority_of_the_looks_at_a_duel_is_the_one_judgment_that_counts(answers, verdict):
+    ledger = looked(*answers)
+    ledger.judge(3, 1)
+    _, data = ledger.preferences()
+    rows = [] if verdict == "draw" else [{1: (0, 1), 2: (1, 0), 0: (0, 1)}[verdict]]
+    duels = [(2, 0)] if verdict == 0 else [*rows, (2, 0)]
+    expected = duels + (rows if verdict == 0 else [])
+    assert list(zip(data.plus.tolist(), data.minus.tolist(), strict=True)) == expected
+    assert data.has_ties == (verdict == 0)
+
+
+def test_a_verdict_is_clear_if_most_of_the_looks_were_that_saw_the_same():
+    for grades, clear in (((True,), True), ((True, False), False), ((True, None, True, False), True), ((None,), None)):
+        ledger = told(True, True)
+        for grade in grades:
+            ledger.judge(1, 2, clearly=grade)
+        assert ledger.verdicts[0].clearly is clear
+
+
+def test_a_look_that_is_taken_back_counts_no_more():
+    ledger = looked(1, 2, 2)
+    assert ledger.verdicts[0].winner == 2
+    ledger.retract(3)
+    assert ledger.verdicts == []
+    ledger.retract(2)
+    assert ledger.verdicts[0].winner == 1

@@ -7,6 +7,7 @@ from tests.core.helpers import LIGHT, MIXED, run, tell
 from tuner import Choice, Continuous, Integer, Optimizer, Space
 from tuner.core.optimizer.ledger import TellError
 from tuner.core.optimizer.optimizer import ACQUISITIONS, VALIDITIES
+from tuner.core.optimizer.records import REJECTED
 
 LINE = Space([Continuous("x", 0, 1)])
 
@@ -283,25 +284,21 @@ def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition, best):
         if 0.05 < x < 0.5:
             optimizer.tell_judgment(number, number - 1)  # the further to the right, the better
     proposals = run(optimizer, 8, lambda s: -abs(s["x"] - best), lambda s: s["x"] < 0.5)
-    assert {p.kind for p in proposals} > {"design"}
+    assert {p.kind for p in proposals} - {"design"}
     assert min(p.p_valid for p in proposals) > 0.8
 
 
-@pytest.mark.thorough
-def test_an_excluded_trial_that_made_no_part_asks_for_no_more_design():
-    space = Space([Continuous("x", 0, 1), Continuous("y", 0, 1)])
-    kinds = []
-    designed = Optimizer(space, budget=50, strategy=LIGHT)
-    run(designed, 36, quality)
-    for excluded in (True, False):
-        optimizer = Optimizer.from_state(space, designed.state(), strategy=LIGHT)
-        scrap = optimizer.ask().number
-        optimizer.tell_outcome(scrap, False)
-        if excluded:
-            optimizer.exclude(scrap)
-        kinds.append({p.kind for p in run(optimizer, 4, quality)})
-    assert "design" not in kinds[0]
-    assert "design" in kinds[1]
+@pytest.mark.parametrize("excluded", [True, False])
+def test_an_excluded_trial_that_made_no_part_is_no_scrap_to_keep_away_from(excluded):
+    optimizer = Optimizer(LINE, budget=50, strategy=LIGHT)
+    run(optimizer, 4, lambda s: s["x"])
+    scrap = optimizer.ask().number
+    optimizer.tell_outcome(scrap, False)
+    if excluded:
+        optimizer.exclude(scrap)
+    known = optimizer.learned()
+    assert (known.border is None) == excluded
+    assert (known.passable(np.array([[0.0], [0.5], [1.0]])).min() < 1.0) != excluded
 
 
 def test_the_design_leaves_less_ground_far_from_a_trial_than_the_farthest_points_do():
@@ -319,3 +316,20 @@ def test_the_design_leaves_less_ground_far_from_a_trial_than_the_farthest_points
     while len(farthest) < len(ours):
         farthest.append(grid[int(np.argmax(distances(farthest)))].tolist())
     assert distances(ours).mean() < 0.9 * distances(farthest).mean()
+
+
+def test_a_rejected_setting_is_no_scrap_and_its_like_is_avoided():
+    optimizer = Optimizer(LINE, budget=30, strategy=LIGHT, scrap_budget=1)
+    run(optimizer, 6, lambda s: -abs(s["x"] - 0.4))
+    state = optimizer.state()
+    refused = optimizer.ask()
+    state["trials"].append({**state["trials"][-1], "number": 7, "setting": refused.setting, "valid": None})
+    state["trials"][-1] |= {"excluded": REJECTED, "opponent": None}
+    state["asks"] += 1
+    rejected = Optimizer.from_state(LINE, state, strategy=LIGHT)
+    assert not rejected.ledger.warned
+    assert rejected.ledger.scrap == 0
+    assert [t.number for t in rejected.ledger.avoided] == [7]
+    reach = LIGHT.acquiring.reach * float(rejected.learned().model.hyper.kernel.lengthscales[0])
+    again = rejected.ask().setting["x"]
+    assert abs(again - refused.setting["x"]) > 0.1 * reach

@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 from tests.core.helpers import LIGHT, run
 from tuner import Continuous, Optimizer, Space
-from tuner.core.optimizer.questions import Question
+from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.optimizer.strategy import Asking
 
 LINE = Space([Continuous("x", 0, 1)])
+EIGHT = replace(LIGHT, asking=Asking(repeat_after=8))
 
 
 def quality(setting):
@@ -10,7 +14,7 @@ def quality(setting):
 
 
 def told(count):
-    optimizer = Optimizer(LINE, strategy=LIGHT)
+    optimizer = Optimizer(LINE, strategy=EIGHT)
     for number in range(count):
         optimizer.tell_outcome(optimizer.add({"x": (number + 0.5) / count}), True)
     return optimizer
@@ -54,7 +58,7 @@ def test_an_excluded_opponent_is_replaced_by_the_champion():
 
 
 def test_a_plain_loop_never_has_an_open_question_but_the_repeats():
-    optimizer = Optimizer(LINE, strategy=LIGHT)
+    optimizer = Optimizer(LINE, strategy=EIGHT)
     for _ in range(8):
         run(optimizer, 1, quality)
         assert optimizer.question() is None
@@ -75,7 +79,7 @@ def test_every_eighth_judgment_is_followed_by_one_repeat():
 
 
 def test_never_two_repeats_within_eight_judgments_of_a_campaign():
-    optimizer, repeats = Optimizer(LINE, strategy=LIGHT), []
+    optimizer, repeats = Optimizer(LINE, strategy=EIGHT), []
     for _ in range(26):
         run(optimizer, 1, quality)
         repeats.append(False)
@@ -88,12 +92,12 @@ def test_never_two_repeats_within_eight_judgments_of_a_campaign():
     assert places == [9, 18, 27]
 
 
-def test_the_duel_that_made_the_champion_is_repeated_first_then_the_least_certain():
+def test_the_duel_that_made_the_champion_is_repeated_first_then_one_that_was_asked_once():
     optimizer = told(9)
     for winner, loser in ((2, 1), (3, 2), (3, 4), (3, 5), (3, 6), (3, 7), (3, 8), (3, 9)):
         optimizer.tell_judgment(winner, loser)
-    assert optimizer.question() == Question(3, 2, repeat=True)
-    copy = Optimizer.from_state(LINE, optimizer.state(), strategy=LIGHT)
+    assert optimizer.question() == Question(3, 2, repeat=True, why="repeat")
+    copy = Optimizer.from_state(LINE, optimizer.state(), strategy=EIGHT)
     assert copy.question() == optimizer.question()
     optimizer.tell_judgment(3, 2)
     assert optimizer.question() is None
@@ -106,3 +110,22 @@ def test_the_duel_that_made_the_champion_is_repeated_first_then_the_least_certai
     assert {question.number, question.opponent} != {2, 3}
     asked = [j for j in optimizer.ledger.active if j.pair == {question.number, question.opponent}]
     assert len(asked) == 1
+
+
+def test_a_tray_keeps_the_champion_the_newest_part_and_whom_the_champion_beat():
+    optimizer = told(8)
+    for winner, loser in ((2, 1), (3, 2), (3, 4), (3, 5), (3, 6), (3, 7), (3, 8)):
+        optimizer.tell_judgment(winner, loser)
+    asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
+    assert sorted(asked.kept(None)) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert asked.kept(5) == [3, 8, 2, 7, 6]
+    assert asked.kept(2) == [3, 8]
+    assert asked.kept(1) == asked.kept(0) == [3]
+
+
+def test_a_part_that_just_became_champion_is_kept_with_the_one_it_beat():
+    optimizer = told(3)
+    optimizer.tell_judgment(2, 1)
+    optimizer.tell_judgment(3, 2)
+    asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
+    assert asked.kept(2) == [3, 2]

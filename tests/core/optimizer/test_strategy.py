@@ -9,10 +9,10 @@ import pytest
 
 from tests.docs.documents import ROOT
 from tuner.core.optimizer import strategy
-from tuner.core.optimizer.strategy import Acquiring, Refitting, Search, Strategy, Telling
+from tuner.core.optimizer.strategy import Acquiring, Asking, Ground, Levels, Refitting, Search, Strategy, Telling
 
 CORE = Path(strategy.__file__).parent
-GROUPS = (Search, Acquiring, Refitting, Telling, Strategy)
+GROUPS = (Search, Levels, Ground, Acquiring, Refitting, Telling, Asking, Strategy)
 
 # modules that decide what is proposed, asked and said
 OPTIMIZER = sorted(file.stem for file in CORE.glob("*.py") if file.stem not in ("__init__", "records", "strategy"))
@@ -20,6 +20,7 @@ OPTIMIZER = sorted(file.stem for file in CORE.glob("*.py") if file.stem not in (
 # limits and tolerances of algorithms, which do not choose their results, and numbers of formulas
 TOLERANCES = {
     "acquisition": {"_LOG_ROOT", "_LEAST"},
+    "changes": {"SAME"},
     "dueling": {"_ROOT", "_BUMP_HEIGHTS", "_BUMP_WIDTHS"},
     "surface": {"LEAST_VARIANCE"},
 }

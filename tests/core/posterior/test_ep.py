@@ -5,6 +5,7 @@ from scipy.stats import norm
 from tests.core.reference import champion_duels, rbf
 from tuner.core import Observations, SkewGP
 from tuner.core.posterior.ep import NotConvergedError, Sites, box_moments, expectation_propagation
+from tuner.core.posterior.tilting import log_box_tilting
 
 INF = np.inf
 
@@ -161,3 +162,15 @@ def test_rescaled_sites_of_a_larger_variance_lead_to_the_same_evidence_in_fewer_
     warm = expectation_propagation(at[30.0].covariance, at[30.0].lower, at[30.0].upper, start=start)
     assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-6)
     assert warm.iterations < cold.iterations
+
+
+@pytest.mark.parametrize(("variance", "off"), [(3.0, 0.03), (30.0, 0.1)])
+def test_the_chance_of_a_row_given_all_others_is_what_really_leaving_it_out_gives(variance, off):
+    model = rows_of(9, variance, seed=4, flips=0.2)
+    found = np.exp(model.evidence.left_out)
+    gamma = model.covariance + np.eye(model.data.m)
+    with_it = log_box_tilting(gamma, model.lower, model.upper, seed=0)[0]
+    for row in range(model.data.m):
+        rest = np.delete(np.arange(model.data.m), row)
+        without = log_box_tilting(gamma[np.ix_(rest, rest)], model.lower[rest], model.upper[rest], seed=0)[0]
+        assert found[row] == pytest.approx(np.exp(with_it - without), abs=off)

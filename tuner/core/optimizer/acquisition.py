@@ -194,7 +194,7 @@ class Threshold:
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """Keeps away from settings that are already under way: log(1 - exp(-r^2 / 2)) of the scaled distance to each."""
+    """Keeps away from settings under way and rejected ones: log(1 - exp(-r^2 / 2)) of the scaled distance to each."""
 
     pending: FloatArray
     reach: FloatArray

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from tuner.core.linalg import FloatArray
-from tuner.core.optimizer.acquisition import Acquisition, Sum, Threshold
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge, centres
 from tuner.core.optimizer.records import Judgment
-from tuner.core.optimizer.search import candidates, maximise
+from tuner.core.optimizer.search import candidates
 from tuner.core.optimizer.strategy import Strategy
-from tuner.core.space.parameters import Choice, SpaceError
+from tuner.core.space.parameters import Choice
 from tuner.core.space.space import Space
 
 _WHY = {
@@ -59,34 +57,6 @@ def _changes(setting: Mapping[str, Any], champion: Mapping[str, Any], space: Spa
             unit = f" {parameter.unit}" if parameter.unit else ""
             parts.append(f"{parameter.name} by {new - old:+.4g}{unit}")
     return ", ".join(parts) or "nothing"
-
-
-def recommended_row(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> FloatArray:
-    """Return the maximiser of the posterior mean near the champion, where a part is likely, or the champion itself.
-
-    A recommendation goes to a master recipe: it must not extrapolate, so it stays within a part of the lengthscales.
-    """
-    if known.champion is None:
-        raise ValueError("there is no champion yet")
-    space, champion, numbers = known.ledger.space, known.champion, strategy.telling
-    goal: Acquisition = known.expected
-    if known.validity is not None:
-        goal = Sum((goal, Threshold(known.validity, numbers.recommended_validity, strategy.acquiring.steepness)))
-    reach = numbers.trusted * known.model.hyper.kernel.lengthscales
-    try:
-        U = candidates(space, champion[None], [strategy.near[0]], reach, 1, rng, strategy.search)
-    except SpaceError:  # constraints that a search finds nothing in
-        return champion
-    U = U[(np.abs(U - champion) <= reach).all(axis=1)]
-    best = [champion]
-    if len(U):
-        best.append(U[int(np.argmax(goal.values(U)))])
-        row, _ = maximise(goal, space, U, np.empty((0, space.dimension)), numbers=strategy.search)
-        if (np.abs(row - champion) <= reach).all():
-            best.append(row)
-    values = goal.values(np.array(best))
-    values[0] = float(known.expected.values(champion[None])[0])  # the champion made a part
-    return best[int(np.argmax(values))]
 
 
 def importance(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> dict[str, float]:
@@ -138,7 +108,7 @@ def outlook(known: Knowledge, strategy: Strategy, rng: np.random.Generator, *, a
     fewer = [count // numbers.outlook_share for count in counts]
     lengthscales = known.model.hyper.kernel.lengthscales
     U = candidates(known.ledger.space, around, fewer, lengthscales, numbers.outlook_uniform, rng, strategy.search)
-    U = U[known.valid_probability(U) > numbers.likely_valid]
+    U = U[known.passable(U) > numbers.likely_valid]
     if not len(U):
         return Outlook(0.0, against, 0.0, stop=True)
     f = known.model.sample(np.vstack([known.champion, U]), numbers.outlook_draws, seed=int(rng.integers(2**31)))

@@ -66,8 +66,10 @@ class Chooser(Protocol):
 
 def choose_next(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.random.Generator) -> Choice:
     """Choose by the strategy: of the kind whose turn it is."""
-    kind = next_kind(known.ledger, strategy, aim.acquisition, aim.budget)
-    return choose(known, strategy, kind, aim.risk, rng)
+    kind = next_kind(known, strategy, aim.acquisition, aim.budget, rng)
+    own = sum(not t.earlier for t in known.ledger.trials.values())
+    left = None if aim.budget is None else aim.budget - own
+    return choose(known, strategy, kind, aim.risk, rng, left)
 
 
 class Once:

@@ -13,7 +13,8 @@ import numpy as np
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.champion import champion_of
-from tuner.core.optimizer.records import Candidate, JudgeKey, Judgment, Trial
+from tuner.core.optimizer.looks import duels_of
+from tuner.core.optimizer.records import REJECTED, Candidate, JudgeKey, Judgment, Trial
 from tuner.core.posterior.observations import Observations
 from tuner.core.space.parameters import SpaceError
 from tuner.core.space.space import Space
@@ -160,9 +161,19 @@ class Ledger:
         return [t for t in self.trials.values() if t.valid is None and t.excluded is None]
 
     @property
+    def avoided(self) -> list[Trial]:
+        """The trials that proposals keep away from: those under way, and those that an engineer rejected."""
+        return [t for t in self.trials.values() if t.valid is None and t.excluded in (None, REJECTED)]
+
+    @property
     def scrap(self) -> int:
         """How many trials made no part."""
         return sum(t.valid is False and not t.earlier for t in self.trials.values())
+
+    @property
+    def warned(self) -> bool:
+        """Whether a trial was non-valid, also in an earlier campaign."""
+        return any(t.valid is False and t.excluded is None for t in self.trials.values())
 
     @property
     def active(self) -> list[Judgment]:
@@ -174,9 +185,29 @@ class Ledger:
         ]
 
     @property
+    def verdicts(self) -> list[Judgment]:
+        """What the judgments come to: of each duel the majority of its looks; a draw says nothing.
+
+        An earlier campaign's count as they were brought along: what they rest on is not known here.
+        """
+        earlier = [j for j in self.active if self._earlier(j)]
+        own = duels_of([j for j in self.active if not self._earlier(j)])
+        verdicts = [verdict for duel in own if (verdict := duel.verdict) is not None]
+        return sorted([*earlier, *verdicts], key=lambda one: one.number)
+
+    def _earlier(self, judgment: Judgment) -> bool:
+        return any(self.trials[number].earlier for number in judgment.pair)
+
+    @property
     def champion(self) -> int | None:
         """The best trial so far: the first valid one until another beats it."""
         return self.decided[0]
+
+    @property
+    def known_good(self) -> int | None:
+        """The first trial that people brought along, if it made a part: what any other setting has to beat."""
+        brought = [t for t in self.trials.values() if not t.earlier and t.kind in ("start", "told")]
+        return brought[0].number if brought and brought[0].usable else None
 
     @property
     def decided(self) -> tuple[int | None, Judgment | None]:
@@ -190,7 +221,7 @@ class Ledger:
         The first is the first operator of this campaign to judge: the unit that the others' noise is measured in.
         """
         earlier = [(None, t.discount) for t in self.trials.values() if t.discount < 1.0 and t.excluded is None]
-        seen: dict[JudgeKey, None] = dict.fromkeys([*earlier, *(j.judge for j in self.active)])
+        seen: dict[JudgeKey, None] = dict.fromkeys([*earlier, *(j.judge for j in self.verdicts)])
         first = next((judge for judge in seen if judge[1] == 1.0), (None, 1.0))
         return [first, *(judge for judge in seen if judge != first)]
 
@@ -215,9 +246,12 @@ class Ledger:
         """Return every trial with an outcome and all that was said, for one latent function (the paper's model)."""
         return self._known, self._observations(self._known, self._known)
 
-    def labels(self) -> Observations:
-        """Return every known outcome."""
-        return self._observations(self._known, self._known, judgments=False)
+    def labels(self, most: int | None = None) -> Observations:
+        """Return every known outcome, or of more than `most` those of trials far from each other."""
+        known = self._known
+        if most is not None and len(known) > most:
+            known = [known[i] for i in spread_out(self.rows(known), most)]
+        return self._observations(known, known, judgments=False)
 
     @property
     def _known(self) -> list[Trial]:
@@ -228,8 +262,9 @@ class Ledger:
     ) -> Observations:
         place = {t.number: i for i, t in enumerate(trials)}
         judge = {who: i for i, who in enumerate(self.judges)}
-        duels = [j for j in self.active if not j.tie and judgments]
-        ties = [j for j in self.active if j.tie and judgments]
+        verdicts = self.verdicts if judgments else []
+        duels = [j for j in verdicts if not j.tie]
+        ties = [j for j in verdicts if j.tie]
         return Observations(
             self.rows(trials),
             [(place[t.number], bool(t.valid)) for t in labelled],
@@ -277,3 +312,13 @@ def _number(what: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         raise TellError(f"a {what} is named by its number, not {given!r}")
     return int(given)
+
+
+def spread_out(rows: FloatArray, most: int) -> list[int]:
+    """Return the places of so many rows, in their order: the last, then always the one farthest from those taken."""
+    taken = [len(rows) - 1]
+    gap = np.full(len(rows), np.inf)
+    while len(taken) < most:
+        gap = np.minimum(gap, ((rows - rows[taken[-1]]) ** 2).sum(axis=1))
+        taken.append(int(np.argmax(gap)))
+    return sorted(set(taken))

@@ -1,12 +1,12 @@
 """Ask for the next setting, tell what came of it: the library that the daemon and any Python user call."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Self, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
-from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, recommended_row, resolving_duel, sentence
+from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
@@ -18,9 +18,19 @@ from tuner.core.optimizer.proposer import (
     information_weight,
     learn,
 )
-from tuner.core.optimizer.questions import Question, next_question
-from tuner.core.optimizer.records import FITS, STATE_VERSION, Memory, OptimizerState, Proposal
+from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.optimizer.recommending import recommended, recommended_setting
+from tuner.core.optimizer.records import (
+    FITS,
+    REJECTED,
+    STATE_VERSION,
+    Memory,
+    OptimizerState,
+    Proposal,
+    Recommended,
+)
 from tuner.core.optimizer.strategy import Strategy
+from tuner.core.optimizer.suspicion import model_question
 from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.fitting import Fit
 from tuner.core.posterior.kernels import Kernel
@@ -28,7 +38,7 @@ from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Setting, Space
 
 READABLE = (1, STATE_VERSION)
-OPTIONS = ("seed", "acquisition", "validity", "budget", "scrap_budget")
+OPTIONS = ("seed", "acquisition", "validity", "budget", "scrap_budget", "tray", "looks_per_part")
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
 VALIDITIES = ("auto", "separate", "shared", "none")
 
@@ -43,6 +53,9 @@ class Optimizer:
         validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
         budget: How many trials there will be; it shapes the design and how risks are taken.
         scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
+        tray: How many parts are kept, so that they can be compared again; None: all. The champion's always is.
+        looks_per_part: How many looks there may be for each part made, in the long run: `question` asks suspicious
+            answers again, and more, while there are fewer. At 1 it asks about new parts alone.
         strategy: The numbers behind it all.
         learner: What fits the model, and
         chooser: what chooses the next setting from it, if not the strategy: see tuner.core.optimizer.learner.
@@ -57,6 +70,8 @@ class Optimizer:
         validity: ValidityName = "auto",
         budget: int | None = None,
         scrap_budget: int | None = None,
+        tray: int | None = None,
+        looks_per_part: float = 1.5,
         strategy: Strategy | None = None,
         learner: Learner = learn,
         chooser: Chooser = choose_next,
@@ -71,6 +86,10 @@ class Optimizer:
         self.validity: ValidityName = validity
         self.budget = None if budget is None else _whole("budget", budget)
         self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
+        self.tray = None if tray is None else _whole("tray", tray)
+        if isinstance(looks_per_part, bool) or not isinstance(looks_per_part, int | float) or not looks_per_part >= 1.0:
+            raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
+        self.looks_per_part = float(looks_per_part)
         self.strategy = strategy or Strategy()
         self._learner, self._chooser = learner, chooser
         self.ledger = Ledger(space)
@@ -93,6 +112,11 @@ class Optimizer:
     def add(self, setting: Mapping[str, Any]) -> int:
         """Enter a setting of one's own choice as a trial, and return its number."""
         return self.ledger.add(setting).number
+
+    def __repr__(self) -> str:
+        trials, judgments = len(self.ledger.trials), len(self.ledger.active)
+        said = "no champion yet" if self.champion is None else f"champion {self.champion}"
+        return f"<Optimizer of {', '.join(self.space.names)}: {trials} trials, {judgments} judgments, {said}>"
 
     def warm_start(
         self,
@@ -145,8 +169,8 @@ class Optimizer:
     def champion(self) -> int | None:
         """The best trial so far, or None.
 
-        It is the one that won its duels; where the judges' answers are doubted, the one that the model believed best
-        at the last proposal.
+        It is the one that won its duels; where the judges' answers are doubted or some were ties, the one that the
+        model believed best when it was asked last.
         """
         if self._leader is not None and self.ledger.trials[self._leader].usable:
             return self._leader
@@ -161,18 +185,22 @@ class Optimizer:
         return self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
 
     def _ask(self) -> Proposal:
-        rng = self._rng(0)
-        known = self.learned()
-        chosen = self._chooser(known, self.strategy, Aim(self.acquisition, self.budget, self._risk()), rng)
-        proposal = self._explained(known, chosen)
+        return self._propose(self.learned())
+
+    def _propose(self, known: Knowledge) -> Proposal:
+        aim = Aim(self.acquisition, self.budget, self._risk())
+        proposal = self._explained(known, self._chooser(known, self.strategy, aim, self._rng(0)))
         self.ledger.add_proposal(proposal)
         self._asks += 1
-        self._fits = known.fits
-        self._leader = known.champion_id if known.fits.doubted else None
+        self._remember(known)
         return proposal
 
+    def _remember(self, known: Knowledge) -> None:
+        self._fits = known.fits
+        self._leader = known.champion_id if known.led_by_model else None
+
     def _risk(self) -> float:
-        own = [t for t in self.ledger.trials.values() if not t.earlier]
+        own = [t for t in self.ledger.trials.values() if not t.earlier and t.excluded != REJECTED]
         asked = [t for t in own if t.kind != "told"]
         budget = None if self.budget is None else self.budget - (len(own) - len(asked))
         scrap = sum(t.valid is False for t in asked)
@@ -201,21 +229,64 @@ class Optimizer:
         )
 
     def recommend(self) -> Setting:
-        """Return the setting the model believes best: the posterior mean's maximiser where P(valid) is high.
+        """Return the setting for the master recipe: see `recommendation`, which also says how far to trust it.
 
         Raises:
             TellError: There is no valid trial yet.
         """
-        known = self.learned()
-        if known.champion_id is None:
-            raise TellError("nothing can be recommended before there is a valid trial")
-        row = recommended_row(known, self.strategy, self._rng(1))
-        # the champion's own setting: to the row and back may move it out of a constraint by a rounding
-        return dict(self.ledger.trials[known.champion_id].setting) if row is known.champion else self.space.decode(row)
+        return recommended_setting(_with_champion(self.learned()), self.strategy, self._rng(1))
+
+    def recommendation(self, known: Knowledge | None = None) -> Recommended:
+        """Return the setting believed best where parts are likely, with its evidence and its process window.
+
+        The known-good setting is kept where nothing is believed better. `known` is what `learned` returns, if it is at
+        hand.
+
+        Raises:
+            TellError: There is no valid trial yet.
+        """
+        return recommended(_with_champion(known or self.learned()), self.strategy, self._rng(1))
 
     def question(self) -> Question | None:
-        """Return the next duel worth asking: a new part's, or now and then an old one again to learn the noise."""
-        return next_question(self.ledger, self.learned, self.strategy.telling.repeat_after)
+        """Return the next duel worth asking, or None.
+
+        A new part's; an old one again, because its answer is probably a slip; or a further comparison. It looks like
+        any other question: a judge need not know that it was asked before.
+        """
+        return self._asked.question(repeat_after=self.strategy.asking.repeat_after) or self._question(self.learned)
+
+    @overload
+    def next_step(self, *, propose: Literal[True] = ...) -> Question | Proposal: ...
+    @overload
+    def next_step(self, *, propose: bool) -> Question | Proposal | None: ...
+    def next_step(self, *, propose: bool = True) -> Question | Proposal | None:
+        """Return the next duel worth asking, or if there is none the next setting to try: both from one fit.
+
+        Without `propose` it is None instead of a setting.
+        """
+        plain = self._asked.question(repeat_after=self.strategy.asking.repeat_after)
+        if plain is not None:
+            return plain
+        known = self.learned()
+        question = self._question(lambda: known)
+        if question is None:
+            return self._propose(known) if propose else None
+        self._remember(known)
+        return question
+
+    @property
+    def _asked(self) -> Asked:
+        trials = list(self.ledger.trials.values())
+        return Asked(trials, self.ledger.active, *self.ledger.decided)
+
+    def _question(self, learned: Callable[[], Knowledge]) -> Question | None:
+        """What the model wants to ask; it is fitted only if there may be a question."""
+        asked = self._asked
+        numbers, looks = self.strategy.asking, asked.looks_left(self.looks_per_part)
+        may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
+        if not may_ask or looks + numbers.credit_looks < 1.0:
+            return None
+        return model_question(learned(), asked, self.tray, looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
@@ -279,6 +350,12 @@ class Optimizer:
         except (TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"the state is damaged: {error}") from error
         return optimizer
+
+
+def _with_champion(known: Knowledge) -> Knowledge:
+    if known.champion_id is None:
+        raise TellError("nothing can be recommended before there is a valid trial")
+    return known
 
 
 def _whole(name: str, number: Any) -> int:

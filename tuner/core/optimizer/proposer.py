@@ -7,212 +7,74 @@ budget allows.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from tuner.core.linalg import FloatArray, IntArray
+from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.acquisition import (
     Acquisition,
     Apart,
     Logarithm,
     LogImprovement,
-    LogValidity,
-    MeanValue,
     Scaled,
     Sum,
     Threshold,
 )
+from tuner.core.optimizer.changes import Changes, costly_changes
 from tuner.core.optimizer.dueling import ExpectedImprovement, InformationGain, UpperCredibleBound
-from tuner.core.optimizer.ledger import Ledger
-from tuner.core.optimizer.search import candidates, maximise, untried
-from tuner.core.optimizer.strategy import ACQUIRING, Refitting, Strategy
-from tuner.core.optimizer.surface import Surface, believed_surface, drawn_surface, ep_surface, mean_surface
-from tuner.core.posterior.ep import expectation_propagation
-from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
+from tuner.core.optimizer.ground import other_ground
+from tuner.core.optimizer.knowledge import Fits as Fits
+from tuner.core.optimizer.knowledge import Knowledge as Knowledge
+from tuner.core.optimizer.knowledge import ValidityName as ValidityName
+from tuner.core.optimizer.knowledge import learn as learn
+from tuner.core.optimizer.levels import promising_levels
+from tuner.core.optimizer.search import Kept, candidates, maximise, untried
+from tuner.core.optimizer.strategy import ACQUIRING, Strategy
+from tuner.core.optimizer.surface import believed_surface, drawn_surface
 from tuner.core.posterior.kernels import Kernel
-from tuner.core.posterior.observations import Observations
-from tuner.core.posterior.rows import Hyper, row_covariance
+from tuner.core.posterior.rows import Hyper
 from tuner.core.posterior.skewgp import SkewGP
 from tuner.core.space.parameters import SpaceError
+from tuner.core.space.space import Space
 
 AcquisitionName = str  # auto, ucb, thompson, eiig, ei, eubo, hb-ei, or eiig with its k: "eiig-0.5"
-ValidityName = Literal["auto", "separate", "shared", "none"]
 
 
-@dataclass(frozen=True, eq=False)
-class Fits:
-    """The last fitted hyper-parameters: where the next fits start.
+def next_kind(
+    known: Knowledge, strategy: Strategy, acquisition: AcquisitionName, budget: int | None, rng: np.random.Generator
+) -> str:
+    """Return the kind of the next proposal: a few of the design at first, then the rest of it every other time.
 
-    Attributes:
-        preference: Of a judge who is sure.
-        validity: Of the validity's latent function.
-        unsteady: Of a judge who is not; looked at now and then.
-        doubted: Whether the answers speak for the unsteady judge.
+    Once a trial was non-valid, the rest is as large as the chance that there is other valid ground.
     """
-
-    preference: Fit | None = None
-    validity: Fit | None = None
-    unsteady: Fit | None = None
-    doubted: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Knowledge:
-    """Everything told so far, fitted."""
-
-    ledger: Ledger
-    data: Observations
-    model: SkewGP
-    validity: Surface | None
-    shared: bool
-    fits: Fits
-
-    @cached_property
-    def champion_id(self) -> int | None:
-        """The best trial: by its duels, or by the posterior mean if the judges' answers are doubted."""
-        usable = self.ledger.usable
-        if not self.fits.doubted or not usable:
-            return self.ledger.champion
-        return usable[int(np.argmax(self.mean.mean(self.ledger.rows(usable))))].number
-
-    @cached_property
-    def champion(self) -> FloatArray | None:
-        """The champion's row."""
-        champion = self.champion_id
-        return None if champion is None else self.ledger.rows([self.ledger.trials[champion]])[0]
-
-    @cached_property
-    def mean(self) -> Surface:
-        """The posterior mean of the preferences."""
-        return mean_surface(self.model)
-
-    @cached_property
-    def expected(self) -> MeanValue:
-        """The posterior mean in units of its spread over the points."""
-        return MeanValue(self.mean, self.scale)
-
-    @cached_property
-    def scale(self) -> float:
-        """The spread of the posterior mean over the points, for sums with a threshold on P(valid)."""
-        return max(float(np.std(self.mean.mean(self.data.points))) if self.data.n else 1.0, 1e-9)
-
-    @cached_property
-    def tried(self) -> FloatArray:
-        """The rows of every trial of this campaign, whatever became of it."""
-        return self.ledger.rows([t for t in self.ledger.trials.values() if not t.earlier])
-
-    def valid_probability(self, X: FloatArray) -> FloatArray:
-        """Return P(valid) at the rows of X."""
-        if self.shared:
-            return self.model.valid_probability(X)
-        if self.validity is None:
-            return np.ones(len(X))
-        return np.exp(LogValidity(self.validity, 1.0).values(X))
-
-
-def learn(ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int) -> Knowledge:
-    """Fit the model to the ledger, warm from the last fits."""
-    groups = ledger.space.groups
-    shared = validity == "shared"
-    _, data = ledger.preferences_and_labels() if shared else ledger.preferences()
-    fits = _refit_preferences(data, strategy, fits, ledger.noise, groups)
-    active = fits.unsteady if fits.doubted else fits.preference
-    if active is None:
-        raise ValueError("the preferences were not fitted")
-    data = data.graded_at(strategy.unsteady_clear if fits.doubted else strategy.clear)
-    model = SkewGP.from_hyper(data, active.hyper, seed=seed, draws=strategy.draws, sites=active.sites)
-    surface, fitted = None, None
-    if not shared and validity != "none" and any(t.valid is False and not t.excluded for t in ledger.trials.values()):
-        prior = replace(strategy.validity, noise=ledger.noise)
-        labels = ledger.labels()
-        fitted = _refit(labels, prior, fits.validity, groups, strategy.refitting)
-        surface = _validity_surface(labels, fitted)
-    return Knowledge(ledger, data, model, surface, shared, replace(fits, validity=fitted))
-
-
-def _refit_preferences(
-    data: Observations, strategy: Strategy, fits: Fits, noise: tuple[float, ...], groups: IntArray
-) -> Fits:
-    """Fit the judge who is believed in; now and then the other one too, and believe whom the evidence favours."""
-    numbers = strategy.refitting
-    check = data.m >= numbers.doubt_from and data.m % numbers.doubt_every == 0
-    sure, unsteady, doubted = fits.preference, fits.unsteady, fits.doubted
-    by_unsteady, data = data.graded_at(strategy.unsteady_clear), data.graded_at(strategy.clear)
-    if check or not doubted:
-        sure = _refit(data, replace(strategy.preference, noise=noise), sure, groups, numbers)
-    if check or doubted:
-        prior = replace(strategy.unsteady, noise=noise)
-        # unless the answers are doubted already, this judge's fit matters only where it beats the other one's
-        beat = np.inf if doubted or sure is None else sure.objective - strategy.doubt
-        fit_one = _first if unsteady is None else _refit
-        unsteady = fit_one(by_unsteady, prior, sure if unsteady is None else unsteady, groups, numbers, beat)
-    if check and sure is not None and unsteady is not None:
-        doubted = unsteady.objective + strategy.doubt < sure.objective
-    return replace(fits, preference=sure, unsteady=unsteady, doubted=doubted)
-
-
-def _refit(
-    data: Observations, prior: Prior, last: Fit | None, groups: IntArray, numbers: Refitting, beat: float = np.inf
-) -> Fit:
-    """Fit, warm from the last fit: one more answer among many moves the optimum little, so not every time."""
-    if last is None:
-        return fit_hyper(data, prior=prior, groups=groups, tolerance=numbers.tolerance)
-    every = 2 ** sum(data.m >= rows for rows in numbers.sparser)
-    if data.m % every and len(last.hyper.noise) == data.judges:
-        return last
-    return _warm(data, prior, last, groups, numbers, numbers.warm_iterations, beat)
-
-
-def _first(
-    data: Observations, prior: Prior, other: Fit | None, groups: IntArray, numbers: Refitting, beat: float
-) -> Fit:
-    """Fit for the first time, from another judge's lengthscales: three cold starts cost as much as ten proposals."""
-    if other is None:
-        return fit_hyper(data, prior=prior, groups=groups, tolerance=numbers.tolerance)
-    kernel = replace(other.hyper.kernel, variance=prior.variance)
-    sites = other.sites if data.m >= numbers.coarse_from else None
-    sites = None if sites is None else sites.rescaled(other.hyper.kernel.variance / prior.variance)
-    near = replace(other, hyper=replace(other.hyper, kernel=kernel), sites=sites)
-    return _warm(data, prior, near, groups, numbers, numbers.first_iterations, beat)
-
-
-def _warm(
-    data: Observations, prior: Prior, last: Fit, groups: IntArray, numbers: Refitting, iterations: int, beat: float
-) -> Fit:
-    return fit_hyper(
-        data,
-        prior=prior,
-        warm=last,
-        iterations=iterations,
-        tolerance=numbers.tolerance,
-        groups=groups,
-        coarse=data.m >= numbers.coarse_from,
-        beat=beat,
-    )
-
-
-def _validity_surface(labels: Observations, fitted: Fit) -> Surface:
-    kernel = fitted.hyper.kernel
-    C = row_covariance(labels, kernel.matrix(labels.points, labels.points), fitted.hyper.noise)
-    found = expectation_propagation(C, *labels.intervals(), start=fitted.sites)
-    return ep_surface(labels, fitted.hyper, found)
-
-
-def next_kind(ledger: Ledger, strategy: Strategy, acquisition: AcquisitionName, budget: int | None) -> str:
-    """Return the kind of the next proposal: a few of the design at first, then the rest of it every other time."""
-    own = [t for t in ledger.trials.values() if not t.earlier]
+    own = [t for t in known.ledger.trials.values() if not t.earlier]
     kinds = [t.kind for t in own]
     filled = sum(kind in ("told", "design") for kind in kinds)
     scrapped = any(t.valid is False and not t.excluded for t in own)
-    first, whole = strategy.design_size(len(ledger.space.parameters), budget, scrapped=scrapped)
-    if filled < first or (filled < whole and kinds[-1] not in ("design",)):
+    count = len(known.ledger.space.parameters)
+    first, whole = strategy.design_size(count, budget, strategy.design)
+    most = strategy.design_size(count, budget, strategy.islands)[1]
+    if scrapped:
+        # many settings that people brought along take the place of a design, but were not chosen to see the ground
+        least = strategy.design_size(count, budget, strategy.ground.least)[1]
+        whole = most if kinds.count("told") > first else max(first, least)
+    turn = bool(kinds) and kinds[-1] != "design"
+    if filled < first or (filled < whole and turn):
+        return "design"
+    if scrapped and turn and filled < most and rng.random() < _other_ground(known, strategy, rng):
         return "design"
     if acquisition != "auto":
         return acquisition
     return "improve" if kinds.count("improve") <= kinds.count("refine") else "refine"
+
+
+def _other_ground(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> float:
+    """Return the share of valid ground that is expected elsewhere: all of it while there is no valid trial."""
+    if known.champion is None:
+        return 1.0
+    valid = known.ledger.rows([t for t in known.ledger.trials.values() if t.usable])
+    return other_ground(known.ledger.space, known.champion, valid, known.valid_probability, strategy.ground, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,23 +92,46 @@ def choose(
     kind: str,
     risk: float,
     rng: np.random.Generator,
+    left: int | None = None,
 ) -> Choice:
-    """Return the next row."""
+    """Return the next row; `left` is how many parts may still be made, if anybody knows."""
+    changes = costly_changes(known.ledger.space, known.tried, left)
     if kind == "design" or known.champion is None:
-        return Choice(_fill(known, strategy, risk, rng), "design")
+        return Choice(_fill(known, strategy, risk, changes, rng), "design")
     opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
     parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
-    floor = None if known.validity is None else Threshold(known.validity, 1.0 - risk, strategy.acquiring.steepness)
+    floor = None if known.border is None else Threshold(known.border, 1.0 - risk, strategy.acquiring.steepness)
     if floor is not None:
         parts.append(floor)
-    lengthscales = known.model.hyper.kernel.lengthscales
-    pending = known.ledger.rows(known.ledger.pending)
-    if len(pending):
-        parts.append(Apart(pending, strategy.acquiring.reach * lengthscales))
-    around, counts = centres(known, strategy)
-    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng, strategy.search)
-    row, _ = maximise(Sum(tuple(parts)), known.ledger.space, U, known.tried, floor, strategy.search)
+    space, lengthscales = known.ledger.space, known.model.hyper.kernel.lengthscales
+    avoided = known.ledger.rows(known.ledger.avoided)
+    if len(avoided):
+        parts.append(Apart(avoided, strategy.acquiring.reach * lengthscales))
+    kept = _kept(known, strategy, kind, floor, changes, rng)
+    centre, counts = centres(known, strategy)
+    U = candidates(space, centre, counts, lengthscales, strategy.uniform, rng, strategy.search, kept)
+    if not len(U):  # no constraint holds with what was to be kept
+        kept, U = None, candidates(space, centre, counts, lengthscales, strategy.uniform, rng, strategy.search)
+    row, _ = maximise(Sum(tuple(parts)), space, U, known.tried, floor, strategy.search, kept)
     return Choice(row, kind, opponent)
+
+
+def _kept(
+    known: Knowledge,
+    strategy: Strategy,
+    kind: str,
+    floor: Acquisition | None,
+    changes: Changes | None,
+    rng: np.random.Generator,
+) -> Kept | None:
+    """Return what to keep in this step: levels, and what costs too much to change; None if nothing is left with it."""
+    space, champion = known.ledger.space, known.champion
+    kept = None if changes is None else changes.kept(space)
+    if kind in ("improve", "refine") and champion is not None:
+        kept = promising_levels(known.model, space, champion, known.tried, strategy, floor, changes, rng) or kept
+    if kept is None or space.every is None:
+        return kept
+    return kept if kept.holds(untried(space.every, known.tried)).any() else None
 
 
 def _row(known: Knowledge, number: int | None) -> FloatArray:
@@ -265,7 +150,7 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
     around, counts = centres(known, strategy)
     lengthscales = known.model.hyper.kernel.lengthscales
     U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng, strategy.search)
-    U = U[known.valid_probability(U) > strategy.telling.likely_valid] if known.validity is not None else U
+    U = U[known.passable(U) > strategy.telling.likely_valid]
 
     draws = strategy.acquiring.screening_draws
 
@@ -276,7 +161,9 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
     return usable[max(best, key=expected_best)].number
 
 
-def _fill(known: Knowledge, strategy: Strategy, risk: float, rng: np.random.Generator) -> FloatArray:
+def _fill(
+    known: Knowledge, strategy: Strategy, risk: float, changes: Changes | None, rng: np.random.Generator
+) -> FloatArray:
     """Return the row that brings the most ground nearer to a trial, both weighed by P(valid).
 
     The row farthest from everything tried would lie on the border of the space, where little ground is near. The
@@ -288,14 +175,24 @@ def _fill(known: Knowledge, strategy: Strategy, risk: float, rng: np.random.Gene
         raise SpaceError(space.nothing_found)
     if not len(known.tried):
         return ground[0]
-    U = untried(ground, known.tried)
+    U = untried(_held(space, ground, changes), known.tried)
     if risk <= strategy.least_risk and known.champion is not None:
-        safe = known.valid_probability(U) >= 1.0 - risk
+        safe = known.passable(U) >= 1.0 - risk
         U = U[safe] if safe.any() else U
     U = U[: strategy.filled]
     nearer = cdist(ground, known.tried).min(axis=1) - cdist(U, ground)
-    gain = np.maximum(nearer, 0.0) @ known.valid_probability(ground)
-    return U[int(np.argmax(gain * known.valid_probability(U)))]
+    gain = np.maximum(nearer, 0.0) @ known.passable(ground)
+    return U[int(np.argmax(gain * known.passable(U)))]
+
+
+def _held(space: Space, U: FloatArray, changes: Changes | None) -> FloatArray:
+    """Return the rows with what is not to be changed now; as they are if no constraint holds then."""
+    kept = None if changes is None else changes.kept(space)
+    if kept is None:
+        return U
+    rows = kept.put(U)
+    rows = rows[space.feasible(rows)]
+    return rows if len(rows) else U
 
 
 def _wanted(

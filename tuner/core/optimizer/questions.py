@@ -1,66 +1,125 @@
-"""Which duel to ask next: first new parts that nobody has judged, now and then an old duel again.
+"""Which duel to ask next, as far as that needs no model: a new part's first, an old one again by a count or a clock.
 
-Without repeats a judge's slips are never noticed; a repeat looks like any other question.
+Plain Python: the daemon's own process decides this at once, and computes nothing. The library asks by the same rules.
+What only the model can tell, which answers are suspicious and what to compare further, is in suspicion.py.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from tuner.core.optimizer.ledger import Ledger
-from tuner.core.optimizer.proposer import Knowledge
-from tuner.core.optimizer.records import Judgment, Record
+from tuner.core.optimizer.records import Judgment, Record, Trial
+
+Why = Literal["new", "repeat", "reduel", "again", "compare"]
+# a person or a clock wanted these asked once more, or the model does: the judge need not know
+REPEATS = frozenset[Why]({"repeat", "reduel", "again"})
 
 
 @dataclass(frozen=True)
 class Question(Record):
-    """A duel of two trials worth asking; `repeat` if it was asked before, which the judge need not know."""
+    """A duel of two trials worth asking; `repeat` if it was asked before, which the judge need not know.
+
+    Attributes:
+        number: The trial that it is about.
+        opponent: The trial to compare it with.
+        repeat: Whether it was asked before.
+        why: A new part's duel ("new"), an old one again because enough others were asked ("repeat"), because the
+            champion is to be judged again ("reduel") or because its answer may be a slip ("again"), or a further
+            comparison of a part that is kept ("compare").
+    """
 
     number: int
     opponent: int
     repeat: bool = False
+    why: Why = "new"
 
 
-def next_question(ledger: Ledger, learn: Callable[[], Knowledge], repeat_after: int) -> Question | None:
-    """Return the next duel worth asking, or None; the model is learned only if the choice needs it."""
-    champion = ledger.champion
-    if champion is None:
+@dataclass(frozen=True)
+class Asked:
+    """What was asked so far and is known of it.
+
+    Attributes:
+        trials: All of them, in their order.
+        judgments: The answers that count.
+        champion: The best trial so far.
+        deciding: The answer that made it the best, if one did.
+    """
+
+    trials: Sequence[Trial]
+    judgments: Sequence[Judgment]
+    champion: int | None
+    deciding: Judgment | None
+
+    def question(self, *, repeat_after: int | None, reduel: bool = False) -> Question | None:
+        """Return the duel to ask that needs no model, or None.
+
+        Args:
+            repeat_after: New duels after which an old one is asked again; None or 0: none is, by this rule.
+            reduel: Whether the champion is to be judged again.
+        """
+        if self.champion is None:
+            return None
+        judged = frozenset[int]().union(*(j.pair for j in self.judgments))
+        usable = {trial.number for trial in self.trials if trial.usable}
+        for trial in self.trials:
+            if trial.usable and not trial.earlier and trial.number not in judged and trial.number != self.champion:
+                opponent = trial.opponent if trial.opponent in usable else self.champion
+                return Question(trial.number, opponent)
+        if reduel and (pair := self._reduel(self.champion)) is not None:
+            return Question(*pair, repeat=True, why="reduel")
+        if repeat_after and self._since_repeat() >= repeat_after:
+            return Question(*self._repeat(), repeat=True, why="repeat")
         return None
-    judged = frozenset[int]().union(*(j.pair for j in ledger.active))
-    for trial in ledger.usable:
-        if trial.number not in judged and trial.number != champion:
-            opponent = trial.opponent
-            if opponent is None or not ledger.trials[opponent].usable:
-                opponent = champion
-            return Question(trial.number, opponent)
-    return _repeat(ledger, learn) if _due(ledger, repeat_after) else None
 
+    def kept(self, tray: int | None) -> list[int]:
+        """Return the parts that are at hand where so many are kept: the champion's, the newest, whom it beat, others.
 
-def _own(ledger: Ledger) -> list[Judgment]:
-    """The judgments that count, of this campaign: their parts may still be at hand."""
-    return [j for j in ledger.active if not any(ledger.trials[t].earlier for t in j.pair)]
+        None: all are. The champion's is kept in any case. The newer of the others go last.
+        """
+        usable = [trial.number for trial in self.trials if trial.usable and not trial.earlier]
+        if self.champion is None or tray is None:
+            return usable
+        beaten = [] if self.deciding is None else [n for n in self.deciding.pair if n != self.champion]
+        order = dict.fromkeys([self.champion, *usable[-1:], *beaten, *reversed(usable)])
+        return [number for number in order if number in usable][: max(tray, 1)]
 
+    def looks_left(self, looks_per_part: float) -> float:
+        """How many looks the parts made so far allow beyond those that there were."""
+        made = sum(trial.usable and not trial.earlier for trial in self.trials)
+        return looks_per_part * made - len(self.own)
 
-def _due(ledger: Ledger, repeat_after: int) -> bool:
-    """Whether enough new duels were judged since the last repeat."""
-    seen: set[frozenset[int]] = set()
-    since = 0
-    for judgment in _own(ledger):
-        since = 0 if judgment.pair in seen else since + 1
-        seen.add(judgment.pair)
-    return since >= repeat_after
+    @property
+    def own(self) -> list[Judgment]:
+        """The answers of this campaign: their parts may still be at hand."""
+        earlier = {trial.number for trial in self.trials if trial.earlier}
+        return [j for j in self.judgments if not j.pair & earlier]
 
+    def _reduel(self, champion: int) -> tuple[int, int] | None:
+        """The champion and the one it followed, or whom it met last."""
+        met = [j for j in self.judgments if champion in j.pair]
+        if not met:
+            return None
+        judgment = self.deciding if self.deciding in met else met[-1]
+        return champion, next(iter(judgment.pair - {champion}))
 
-def _repeat(ledger: Ledger, learn: Callable[[], Knowledge]) -> Question:
-    """The duel that made the champion, if it was asked only once; else the one the model is least certain about."""
-    asked = Counter(j.pair for j in _own(ledger))
-    deciding = ledger.decided[1]
-    if deciding is not None and asked[deciding.pair] == 1:
-        return Question(*deciding.order, repeat=True)
-    model, rows = learn().model, {t.number: ledger.rows([t]) for t in ledger.usable}
+    def _since_repeat(self) -> int:
+        """How many new duels were judged since the last repeat."""
+        seen: set[frozenset[int]] = set()
+        since = 0
+        for judgment in self.own:
+            since = 0 if judgment.pair in seen else since + 1
+            seen.add(judgment.pair)
+        return since
 
-    def certainty(pair: tuple[int, int]) -> tuple[int, float]:
-        return asked[frozenset(pair)], abs(float(model.win_probability(rows[pair[0]], rows[pair[1]])[0]) - 0.5)
+    def _repeat(self) -> tuple[int, int]:
+        """The duel that made the champion, if it was asked once; else the latest of those asked least."""
+        own = self.own
+        asked = Counter(j.pair for j in own)
 
-    older, newer = min(sorted((min(pair), max(pair)) for pair in asked), key=certainty)
-    return Question(newer, older, repeat=True)
+        def worth(judgment: Judgment) -> tuple[bool, int, int]:
+            deciding = judgment == self.deciding and asked[judgment.pair] == 1
+            return deciding, -asked[judgment.pair], judgment.number
+
+        best = max(own, key=worth)
+        return best.order

@@ -15,6 +15,8 @@ JudgeKey = tuple[str | None, float]  # the operator, and what an answer counts f
 
 STATE_VERSION = 2
 FITS = ("preference", "validity", "unsteady")
+REJECTED = "rejected"  # why a trial is left out that an engineer refused: it made no scrap, and nobody wants its like
+LATER = ("tray", "looks_per_part")  # a state that was written before has none of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,8 @@ class Candidate(Record):
     Attributes:
         number: The trial's number, from 1 on.
         setting: A value for every parameter, by name.
-        kind: How it came about: design, improve, refine, an acquisition's name, told, earlier or fallback.
+        kind: How it came about: design, improve, refine, an acquisition's name, told, earlier or fallback; or rejected:
+            nobody wants it made, its outcome never comes, and it counts neither as trial nor as scrap.
         opponent: The number of the trial to judge it against; None while there is none.
     """
 
@@ -82,13 +85,70 @@ class Proposal(Candidate):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Window(Record):
+    """How far one parameter may wander alone from a recommended setting, in its own units.
+
+    Attributes:
+        name: The parameter.
+        low: Its least value; of a choice None.
+        high: Its largest value; of a choice None.
+        below: What ends the window there: "valid" (P(valid) falls), "better" (so does the chance to be better than the
+            known-good setting), "constraint", or "limit" of the parameter; of a choice empty.
+        above: The same at the upper end.
+        options: The options of a choice that are inside; of a number empty.
+    """
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+    below: str = ""
+    above: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recommended(Record):
-    """The setting believed best, and its chances beside the champion's; `p_better` is one half if it is that one's."""
+    """The setting for the master recipe, the evidence for it, and its process window.
+
+    Attributes:
+        setting: It may be the champion's, another one that the model believes better, or the known-good one.
+        champion: The best trial.
+        p_better: P(better than the champion); one half if it is that one's setting.
+        p_valid: P(valid).
+        known_good: The trial of the known-good setting; None if it was never made.
+        better_than_known_good: P(better than the known-good setting).
+        keep: Whether the known-good setting is to be kept, because nothing is believed better.
+        parts: How many valid parts were made with this very setting.
+        won: Duels that they won,
+        lost: lost,
+        tied: and that could not be told.
+        window: How far each parameter may wander alone.
+        window_valid: The P(valid) that is kept in the window.
+        window_better: The chance to be better than the known-good setting that is kept there; None: it is that one.
+    """
 
     setting: Setting
     champion: int
     p_better: float
     p_valid: float
+    known_good: int | None = None
+    better_than_known_good: float | None = None
+    keep: bool = False
+    parts: int = 0
+    won: int = 0
+    lost: int = 0
+    tied: int = 0
+    window: tuple[Window, ...] = ()
+    window_valid: float | None = None
+    window_better: float | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild a recommendation with its window."""
+        window = tuple(
+            Window.from_json({**one, "options": tuple(one.get("options", ()))}) for one in data.get("window", ())
+        )
+        return super().from_json({**data, "window": window})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +239,7 @@ class Memory(Record):
 
     Attributes:
         asks: How many proposals were made.
-        leader: The trial that the model believed best, where the judges' answers are doubted.
+        leader: The trial that the model believed best, where the judges' answers are doubted or some were ties.
         doubted: Whether they are.
         fits: Hyper-parameters by the names of `FITS`; empty before the first proposal.
     """
@@ -200,6 +260,8 @@ class OptimizerState(Memory):
     validity: str = "auto"
     budget: int | None
     scrap_budget: int | None
+    tray: int | None = None
+    looks_per_part: float = 1.5
     trials: tuple[Trial, ...] = ()
     judgments: tuple[Judgment, ...] = ()
 
@@ -211,7 +273,7 @@ class OptimizerState(Memory):
             KeyError: Something is missing.
             TypeError: Something is not what it should be.
         """
-        told = {one.name: data[one.name] for one in fields(cls)}
+        told = {one.name: data[one.name] for one in fields(cls) if one.name in data or one.name not in LATER}
         first = data["version"] == 1
         trials = tuple(Trial.from_json(_trial_of_1(one) if first else one) for one in told["trials"])
         judgments = tuple(Judgment.from_json(_judgment_of_1(one) if first else one) for one in told["judgments"])

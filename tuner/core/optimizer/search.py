@@ -4,13 +4,31 @@ Glossary:
     U    (p, D) candidates        centres    (c, D) tried settings worth looking around
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import minimize
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.acquisition import Acquisition, screened
 from tuner.core.optimizer.strategy import SEARCH, Search
-from tuner.core.space.space import Space
+from tuner.core.space.space import BoolArray, Space
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What a search leaves as it is: the coordinates of `mask`, (D,), are those of `row`, (D,)."""
+
+    mask: BoolArray
+    row: FloatArray
+
+    def put(self, U: FloatArray) -> FloatArray:
+        """Return the rows with the kept coordinates."""
+        return np.where(self.mask, self.row, U)
+
+    def holds(self, U: FloatArray) -> BoolArray:
+        """Say which rows have the kept coordinates."""
+        return np.asarray(((self.row == U) | ~self.mask).all(axis=1))
 
 
 def candidates(
@@ -21,26 +39,36 @@ def candidates(
     uniform: int,
     rng: np.random.Generator,
     numbers: Search = SEARCH,
+    kept: Kept | None = None,
 ) -> FloatArray:
     """Return feasible rows: uniform ones, and perturbations of each centre at all scales down to a thousandth.
 
-    All of them, if the settings can be enumerated.
+    All of them, if the settings can be enumerated. None may be left where some coordinates are `kept`.
     """
     if space.every is not None and len(space.every):
-        return space.every
+        return space.every if kept is None else space.every[kept.holds(space.every)]
     U = [space.sample(uniform, rng, centres)]
-    for centre, count in zip(centres, counts, strict=True):
-        scale = lengthscales * 10.0 ** rng.uniform(numbers.finest, 0.0, (count, 1))
-        step = rng.standard_normal((count, space.dimension)) * np.minimum(scale, 1.0)
-        if len(space.parameters) > 2:
-            # half of them move only a few parameters
-            few = rng.random((count, len(space.parameters))) < numbers.moved / len(space.parameters)
-            few[np.arange(count), rng.integers(len(space.parameters), size=count)] = True
-            few[: count // 2] = True
-            step *= few[:, space.groups]
-        U.append(centre + step)
+    U += [
+        around(space, centre, count, lengthscales, rng, numbers) for centre, count in zip(centres, counts, strict=True)
+    ]
     rows = space.snap(np.concatenate(U))
+    rows = rows if kept is None else kept.put(rows)
     return rows[space.feasible(rows)]
+
+
+def around(
+    space: Space, centre: FloatArray, count: int, lengthscales: FloatArray, rng: np.random.Generator, numbers: Search
+) -> FloatArray:
+    """Return perturbations of a row, anywhere: neither on the grid nor feasible."""
+    scale = lengthscales * 10.0 ** rng.uniform(numbers.finest, 0.0, (count, 1))
+    step = rng.standard_normal((count, space.dimension)) * np.minimum(scale, 1.0)
+    if len(space.parameters) > 2:
+        # half of them move only a few parameters
+        few = rng.random((count, len(space.parameters))) < numbers.moved / len(space.parameters)
+        few[np.arange(count), rng.integers(len(space.parameters), size=count)] = True
+        few[: count // 2] = True
+        step *= few[:, space.groups]
+    return np.asarray(centre + step)
 
 
 def maximise(
@@ -50,8 +78,11 @@ def maximise(
     tried: FloatArray,
     floor: Acquisition | None = None,
     numbers: Search = SEARCH,
+    kept: Kept | None = None,
 ) -> tuple[FloatArray, float]:
     """Return the best row found and its value; never one of `tried` while another is known.
+
+    The candidates have the `kept` coordinates already.
 
     While one is known where `floor`, a part of the acquisition, costs little, none where it costs more: there the
     rest may be so much less that the sum would not say so.
@@ -65,7 +96,7 @@ def maximise(
     order = np.argsort(-values, kind="stable")
     best, best_value = U[order[0]], float(values[order[0]])
     for start in _apart(U[order[: numbers.starts]], numbers):
-        row, value = _climb(acquisition, space, start, numbers)
+        row, value = _climb(acquisition, space, start, numbers, kept)
         if firm.any() and floor is not None and floor.values(row[None])[0] < numbers.floor:
             continue
         if value > best_value and not _repeats(row[None], tried)[0]:
@@ -108,13 +139,16 @@ def _apart(U: FloatArray, numbers: Search) -> list[FloatArray]:
     return picked + list(U[: numbers.climbs - len(picked)])
 
 
-def _climb(acquisition: Acquisition, space: Space, start: FloatArray, numbers: Search) -> tuple[FloatArray, float]:
+def _climb(
+    acquisition: Acquisition, space: Space, start: FloatArray, numbers: Search, kept: Kept | None
+) -> tuple[FloatArray, float]:
     """Follow the gradient in the continuous coordinates, then single steps in the others, until neither helps."""
     row = start
     value = float(acquisition.values(row[None])[0])
     for _ in range(numbers.rounds):
-        row, value = _follow(acquisition, space, row, value, numbers)
+        row, value = _follow(acquisition, space, row, value, numbers, kept)
         neighbours = space.neighbours(row)
+        neighbours = neighbours if kept is None else neighbours[kept.holds(neighbours)]
         if not len(neighbours):
             break
         values = acquisition.values(neighbours)
@@ -125,9 +159,9 @@ def _climb(acquisition: Acquisition, space: Space, start: FloatArray, numbers: S
 
 
 def _follow(
-    acquisition: Acquisition, space: Space, start: FloatArray, value: float, numbers: Search
+    acquisition: Acquisition, space: Space, start: FloatArray, value: float, numbers: Search, kept: Kept | None
 ) -> tuple[FloatArray, float]:
-    free = space.free
+    free = space.free if kept is None else space.free[~kept.mask[space.free]]
     if not free.size:
         return start, value
 
@@ -146,12 +180,14 @@ def _follow(
         options={"maxiter": numbers.iterations},
     )
     end = start.copy()
-    end[free] = np.clip(found.x, 0.0, 1.0)
+    reached_part = np.clip(found.x, 0.0, 1.0)
     # a climb that leaves the feasible region goes back along its way
     for _ in range(30):
+        end[free] = reached_part
+        end[free] = space.snap(end[None])[0, free]  # to a value that can be set
         if space.feasible(end[None])[0]:
             break
-        end[free] = 0.5 * (end[free] + start[free])
+        reached_part = 0.5 * (reached_part + start[free])
     else:
         return start, value
     reached = float(acquisition.values(end[None])[0])

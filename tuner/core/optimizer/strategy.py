@@ -6,11 +6,13 @@ others. tests/core/optimizer keeps such numbers out of the other modules of the 
 tolerances of algorithms whose results they do not choose.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tuner.core.posterior.fitting import Prior
+from tuner.core.space.parameters import Choice
+from tuner.core.space.space import Space
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,51 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Levels:
+    """How options of choices, and levels of coarse numbers, are chosen.
+
+    Attributes:
+        stretch: By how much the median lengthscale of a choice is longer than a number's; its options are one apart, so
+            that 4 makes them one lengthscale apart where the median is .25 ("Levels": 1 makes them strangers).
+        most: Values up to which an integer or a stepped parameter counts as one of levels (pilots; not measured).
+        combinations: Combinations of levels that are looked at; of more than that those with one change against the
+            champion, then with two (pilots; not measured).
+        reach: How far around the champion, in lengthscales ("Levels": with 1 a level is refuted later, and numbers are
+            refined less; .3 and 1 find the right level alike).
+        near: Settings around the champion at which each combination is looked at (by hand; pilots had 100).
+        rows: Settings looked at in all; with many combinations there are fewer around the champion (by hand, for the
+            time it takes; not measured).
+    """
+
+    stretch: float = 4.0
+    most: int = 8
+    combinations: int = 64
+    reach: float = 0.3
+    near: int = 40
+    rows: int = 800
+
+
+@dataclass(frozen=True)
+class Ground:
+    """How much of the budget looks for other valid ground once a trial was non-valid.
+
+    Attributes:
+        least: The least share of the budget that goes to the design, in two dimensions
+            ("Other ground": .3 does almost as well).
+        points: Settings at which P(valid) is looked at (pilots; not measured).
+        neighbours: How many of them each is joined with (pilots; not measured).
+        passable: P(valid) from which on ground connects, also half-way between two settings (pilots; not measured).
+        known: How far a valid trial tells what is around it, as a lengthscale in the unit cube (pilots; not measured).
+    """
+
+    least: float = 0.2
+    points: int = 1000
+    neighbours: int = 8
+    passable: float = 0.5
+    known: float = 0.25
+
+
+@dataclass(frozen=True)
 class Acquiring:
     """What acquisitions weigh.
 
@@ -70,6 +117,8 @@ class Refitting:
     """How often and how far hyper-parameters are fitted.
 
     Attributes:
+        valid_labels: Valid trials, far from each other, that carry P(valid) before the first scrap (by hand, for the
+            time that more of them take; not measured).
         tolerance: Relative gain of the objective at which a fit ends ("Speed"; a cold fit ends within .01 nat).
         warm_iterations: Steps of a fit from the last one (pilots: the schedule made no difference).
         first_iterations: Steps of the unsteady judge's first fit ("Speed": within .004 nat of three cold starts in 36
@@ -82,6 +131,7 @@ class Refitting:
             above, who is doubted was the same in 20 of 20 campaigns).
     """
 
+    valid_labels: int = 60
     tolerance: float = 1e-4
     warm_iterations: int = 4
     first_iterations: int = 12
@@ -93,11 +143,21 @@ class Refitting:
 
 @dataclass(frozen=True)
 class Telling:
-    """What is said about a campaign, and what is asked.
+    """What is said about a campaign.
 
     Attributes:
         trusted: How far from the champion a recommendation may lie, in lengthscales (by hand; not measured).
-        recommended_validity: The least P(valid) of a recommendation (by hand; not measured).
+        recommended_validity: The least P(valid) of a recommendation, once anything was scrap, where any trial has as
+            much; else not less than the champion's (by hand; not measured).
+        believed: How likely a setting must be better than the known-good one to be recommended instead of it (by hand;
+            not measured).
+        window_valid: The P(valid) that a process window keeps: less than a recommendation has, or it would have no
+            width where that lies on the border (by hand; not measured).
+        window_better: The chance to be better than the known-good setting that a process window keeps (by hand; not
+            measured).
+        window_slack: By how much both may fall in a window where they are less than they should be (by hand; not
+            measured).
+        window_points: Values of a parameter that are looked at for its window (by hand; not measured).
         importance_points: Settings that the importance of parameters is averaged over (by hand; not measured).
         outlook_draws: Functions drawn to say what is left (by hand; not measured).
         outlook_uniform: Settings over the whole space at which they are looked at (by hand; not measured).
@@ -105,22 +165,62 @@ class Telling:
             measured).
         likely_valid: P(valid) of a setting that counts as one that makes a part (by hand; not measured).
         worth: Below this chance that something better is left it is time to stop (by hand; not measured).
-        repeat_after: New duels after which an old one is asked again (by hand; under slips more asking helps, see
-            "A judge who flips 10 % of the answers").
     """
 
     trusted: float = 0.3
-    recommended_validity: float = 0.9
+    recommended_validity: float = 0.95
+    believed: float = 0.75
+    window_valid: float = 0.9
+    window_better: float = 0.9
+    window_slack: float = 0.05
+    window_points: int = 201
     importance_points: int = 512
     outlook_draws: int = 200
     outlook_uniform: int = 200
     outlook_share: int = 5
     likely_valid: float = 0.5
     worth: float = 0.05
-    repeat_after: int = 8
 
 
-SEARCH, ACQUIRING, REFITTING, TELLING = Search(), Acquiring(), Refitting(), Telling()
+@dataclass(frozen=True)
+class Asking:
+    """What is asked beside new parts' duels: see suspicion.py.
+
+    Attributes:
+        suspicious: Above which probability of a slip a duel is asked again (pilots; "Slips are asked again": .15 with
+            .02 below is no better).
+        crowning: The same for the duel that made the champion (pilots: none < .1 < .05 < .02 in the worst cases, and in
+            looks).
+        most_looks: At one duel (pilots; not measured).
+        slips: Share of wrong answers that is expected before anything is known (pilots; not measured).
+        slips_weight: How many looks that expectation counts for (pilots; not measured).
+        operator_weight: How many looks what is known of the other operators counts for (by hand; not measured).
+        comparisons: Further comparisons of a part ("Slips are asked again": none cost .8 decades with an exact judge).
+        uncertain: How far from one half the chance in a further comparison may be (by hand; not measured).
+        spare_looks: How many looks must be left for a further comparison, so that some remain for doubtful answers
+            ("Slips are asked again": 4 does as 2 at 10 % slips).
+        credit_looks: How many looks doubtful answers may be ahead of the parts made: the first slips come early, and a
+            slip that makes a champion cannot wait (by hand; "Slips are asked again": without it comparisons harm at
+            20 % slips).
+        repeat_after: New duels after which an old one is asked again, whatever the model says; None: as the model
+            says. A number is a rule of its own: then the model asks nothing (by hand; not measured).
+    """
+
+    suspicious: float = 0.25
+    crowning: float = 0.05
+    most_looks: int = 7
+    slips: float = 0.1
+    slips_weight: float = 10.0
+    operator_weight: float = 10.0
+    comparisons: int = 2
+    uncertain: float = 0.3
+    spare_looks: float = 2.0
+    credit_looks: float = 3.0
+    repeat_after: int | None = None
+
+
+SEARCH, LEVELS, GROUND = Search(), Levels(), Ground()
+ACQUIRING, REFITTING, TELLING, ASKING = Acquiring(), Refitting(), Telling(), Asking()
 
 
 @dataclass(frozen=True)
@@ -139,6 +239,8 @@ class Strategy:
             hundredth of it are noise (by hand, well below 1e4, where EP often fails on grades that contradict each
             other; not measured).
         unsteady_clear: The same for a judge whose answers are sometimes wrong (by hand; not measured).
+        level: Prior variance of the share of valid settings before the first scrap, in units of the validity's variance
+            ("Before the first scrap": 0 says one half of ground that nothing is known of, whatever was made elsewhere).
         validity: Priors of the validity's hyper-parameters (pilots; "What did not help": a variance of 100 for the
             preferences beside it, a Matern kernel).
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
@@ -146,8 +248,9 @@ class Strategy:
             to 6-D 0 and twice as much do alike).
         design: Share of the budget that goes to the space-filling design in two dimensions ("Space-filling between
             other steps"; half of the budget costs precision without scrap).
-        islands: The same once a trial was non-valid: valid ground may lie in islands, and more of it must be seen
-            ("More design where parts were scrap": .43 lies between .35 and .5; pilots: .3 may be better).
+        islands: The most of it once a trial was non-valid: valid ground may lie in islands, and more of it must be
+            seen, as far as the posterior says that it may be there ("More design where parts were scrap", "Other
+            ground"; others not measured).
         least_design: The fewest trials of the design (by hand; not measured).
         assumed_budget: Trials expected where no budget is given (by hand; not measured).
         scrap_rate: Share of the trials that may be non-valid, if no scrap budget is given (by hand; twice the scrap is
@@ -160,9 +263,12 @@ class Strategy:
         near: Candidates around the champion and around each of the next best trials (pilots; not measured).
         filled: Candidates of a design step (by hand; not measured).
         search: How acquisitions are maximised.
+        levels: How options and levels are chosen.
+        ground: How much of the budget looks for other valid ground.
         acquiring: What they weigh.
         refitting: How often and how far hyper-parameters are fitted.
-        telling: What is said and asked.
+        telling: What is said.
+        asking: What is asked beside new parts' duels.
     """
 
     preference: Prior = field(
@@ -181,6 +287,7 @@ class Strategy:
             lengthscale=0.3, lengthscale_spread=0.6, variance=100.0, variance_spread=1.5, variance_cap=1e5
         )
     )
+    level: float = 1.0
     restless: float = 0.5
     design: float = 0.35
     islands: float = 0.5
@@ -194,18 +301,26 @@ class Strategy:
     near: tuple[int, int] = (500, 125)
     filled: int = 400
     search: Search = SEARCH
+    levels: Levels = LEVELS
+    ground: Ground = GROUND
     acquiring: Acquiring = ACQUIRING
     refitting: Refitting = REFITTING
     telling: Telling = TELLING
+    asking: Asking = ASKING
+
+    def stretched(self, space: Space) -> "Strategy":
+        """Return the strategy whose priors know which parameters of a space are choices."""
+        stretch = tuple(self.levels.stretch if isinstance(p, Choice) else 1.0 for p in space.parameters)
+        priors = {name: getattr(self, name) for name in ("preference", "unsteady", "validity")}
+        return replace(self, **{name: replace(prior, stretch=stretch) for name, prior in priors.items()})
 
     def variation(self, parameters: int) -> float:
         """Return the log standard deviation of the lengthscales before a draw."""
         return self.restless * min(1.0, float(np.sqrt(2.0 / parameters)))
 
-    def design_size(self, parameters: int, budget: int | None, *, scrapped: bool = False) -> tuple[int, int]:
+    def design_size(self, parameters: int, budget: int | None, share: float) -> tuple[int, int]:
         """Return how many trials fill the space at first, and in all; fewer in one and in many dimensions."""
         total = self.assumed_budget if budget is None else budget
-        share = self.islands if scrapped else self.design
         whole = max(self.least_design, round(share * min(parameters / 2.0, 2.0 / parameters) * total))
         return min(whole, 2 * parameters + 1), whole
 

@@ -49,7 +49,8 @@ class Sites:
 class Evidence:
     """A converged EP approximation.
 
-    `factor` is L, (m, m), unless C was approximated: then `half` is L^-1 P', (k, m).
+    `factor` is L, (m, m), unless C was approximated: then `half` is L^-1 P', (k, m). `left_out` has the logarithm of
+    each row's probability given all others: that of its interval under the cavity.
     """
 
     log_evidence: float
@@ -59,6 +60,7 @@ class Evidence:
     row_mean: FloatArray
     lower_slope: FloatArray
     upper_slope: FloatArray
+    left_out: FloatArray
     iterations: int
     half: FloatArray | None = None
 
@@ -207,6 +209,7 @@ class _Step:
     posterior: _Posterior
     log_evidence: float
     slopes: tuple[FloatArray, FloatArray]
+    left_out: FloatArray
 
 
 def _step(prior: _Prior, lower: FloatArray, upper: FloatArray, tau: FloatArray, nu: FloatArray) -> _Step:
@@ -223,7 +226,7 @@ def _step(prior: _Prior, lower: FloatArray, upper: FloatArray, tau: FloatArray, 
     tau_new, nu_new = curvature / tilt, (slope + curvature * mu) / tilt
     width = np.sqrt(np.maximum(sigma, 0.0))
     residual = float(max(np.max(np.abs(tau_new - tau) * width**2), np.max(np.abs(nu_new - nu) * width)))
-    return _Step(tau_new, nu_new, residual, width, now, log_evidence, (at_lower, at_upper))
+    return _Step(tau_new, nu_new, residual, width, now, log_evidence, (at_lower, at_upper), log_z)
 
 
 def expectation_propagation(
@@ -245,7 +248,7 @@ def expectation_propagation(
     tau, nu = np.zeros(m), np.zeros(m)
     if m == 0:
         empty = np.empty(0)
-        return Evidence(0.0, Sites(tau, nu), np.empty((0, 0)), empty, empty, empty, empty, 0)
+        return Evidence(0.0, Sites(tau, nu), np.empty((0, 0)), empty, empty, empty, empty, empty, 0)
     if start is not None:
         known = min(m, len(start.tau))
         tau[:known], nu[:known] = start.tau[:known], start.nu[:known]
@@ -255,7 +258,8 @@ def expectation_propagation(
         best = _damped(prior, lower, upper, tolerance)
     step, tau, nu, iterations = best
     now = step.posterior
-    return Evidence(step.log_evidence, Sites(tau, nu), now.factor, now.b, now.mean, *step.slopes, iterations, now.half)
+    found = step.log_evidence, Sites(tau, nu), now.factor, now.b, now.mean, *step.slopes, step.left_out
+    return Evidence(*found, iterations, now.half)
 
 
 def _prior(C: FloatArray, least: float) -> _Prior:

@@ -40,7 +40,8 @@ IMPOSSIBLE = 1e10
 class Prior:
     """Log-normal priors: medians and log standard deviations, and hard bounds on the variance.
 
-    `noise` holds the medians of judges 1, 2, ...; those beyond its end have 1.
+    `noise` holds the medians of judges 1, 2, ...; those beyond its end have 1. `stretch` multiplies the median of each
+    lengthscale; those beyond its end are not stretched.
     """
 
     lengthscale: float = 0.3
@@ -52,13 +53,15 @@ class Prior:
     noise_spread: float = 0.7
     jnd: float = 0.5
     jnd_spread: float = 0.7
+    stretch: tuple[float, ...] = ()
 
     def of(self, data: Observations, lengthscales: int) -> tuple[FloatArray, FloatArray]:
         """Return the means and standard deviations of theta."""
         judges = data.judges - 1
         ties = 1 if data.has_ties else 0
         noise = [float(np.log(median)) for median in (self.noise + (1.0,) * judges)[:judges]]
-        centre = [np.log(self.lengthscale)] * lengthscales + [np.log(self.variance)] + noise
+        stretch = (self.stretch + (1.0,) * lengthscales)[:lengthscales]
+        centre = [*(np.log(self.lengthscale * factor) for factor in stretch), np.log(self.variance), *noise]
         spread = [self.lengthscale_spread] * lengthscales + [self.variance_spread] + [self.noise_spread] * judges
         return np.array(centre + [np.log(self.jnd)] * ties), np.array(spread + [self.jnd_spread] * ties)
 

@@ -252,7 +252,7 @@ def _merge(points: FloatArray) -> tuple[FloatArray, IntArray]:
     if len(points) == 0:
         return points, np.empty(0, dtype=np.intp)
     _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
+    order = np.argsort(first, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return points[np.sort(first)], place[inverse.reshape(-1)]

@@ -101,7 +101,7 @@ def _free_angle(begin: FloatArray, length: FloatArray, uniform: float) -> float:
     wraps = last > 2 * np.pi
     starts = np.concatenate([[0.0], first, np.zeros(int(wraps.sum()))])
     ends = np.concatenate([[0.0], np.minimum(last, 2 * np.pi), last[wraps] - 2 * np.pi])
-    order = np.argsort(starts)
+    order = np.argsort(starts, kind="stable")
     reach = np.maximum.accumulate(ends[order])
     free = np.append(starts[order][1:], 2 * np.pi) - reach
     free = np.maximum(free, 0.0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tuner.core.linalg import FloatArray, IntArray
-from tuner.core.space.values import Domain, SpaceError, Value
+from tuner.core.space.values import Domain, SpaceError, Value, finite
 
 __all__ = ["Choice", "Continuous", "Integer", "Parameter", "SpaceError", "Stepped", "Value", "parameter_from_json"]
 
@@ -26,6 +26,7 @@ class _Checked:
 
     name: str
     log: bool
+    change_cost: float
     domain: Any  # each kind has its own `Domain`
 
     def __post_init__(self) -> None:
@@ -33,6 +34,11 @@ class _Checked:
             raise SpaceError(f"a parameter is named by a text, not {self.name!r}")
         for path, text in self.domain.faults(log=self.log):
             raise SpaceError(f"{self.name}: {'.'.join(map(str, path))}: {text}")
+        cost = finite(self.change_cost)
+        if cost is None or cost < 0.0:
+            raise SpaceError(
+                f"{self.name}: change_cost: must be a number of parts, 0 or more, not {self.change_cost!r}"
+            )
 
     def checked(self, value: Any) -> Any:
         """Return the value in the type of its kind and as it is on the grid, or say what is wrong with it."""
@@ -52,19 +58,24 @@ class _Scaled(_Checked):
 
 @dataclass(frozen=True)
 class Continuous(_Scaled):
-    """Any number from low to high."""
+    """Any number from low to high; with a resolution its multiples between them, which the model takes as any number.
+
+    `change_cost`, here and of the other kinds: what a change of this parameter costs, in parts.
+    """
 
     name: str
     low: float
     high: float
     unit: str = ""
     log: bool = False
+    resolution: float = 0.0
+    change_cost: float = 0.0
     width = 1
 
     @cached_property
     def domain(self) -> Domain:
         """The values it may have."""
-        return Domain(self.name, "continuous", self.low, self.high)
+        return Domain(self.name, "continuous", self.low, self.high, resolution=self.resolution)
 
     @property
     def levels(self) -> int | None:
@@ -80,15 +91,24 @@ class Continuous(_Scaled):
 
     def column(self, u: FloatArray) -> FloatArray:
         """Return the values of coordinates (p, 1)."""
-        return np.clip(self._scaled(u), self.low, self.high)
+        values = np.clip(self._scaled(u), self.low, self.high)
+        if not self.resolution:
+            return values
+        (first, last), (unit, power) = self.domain.multiples, self.domain.ratio
+        return np.clip(np.rint(values / self.resolution), first, last) * unit / power
 
     def snap(self, u: FloatArray) -> FloatArray:
-        """Return the coordinates inside the cube."""
-        return np.clip(u, 0.0, 1.0)
+        """Return the coordinates inside the cube, of values that can be set."""
+        if not self.resolution:
+            return np.clip(u, 0.0, 1.0)
+        values = self.column(u)
+        if self.log:
+            return (np.log(values / self.low) / math.log(self.high / self.low))[:, None]
+        return ((values - self.low) / (self.high - self.low))[:, None]
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Draw coordinates uniformly."""
-        return rng.random((count, 1))
+        return self.snap(rng.random((count, 1)))
 
     def value(self, u: FloatArray) -> Value:
         """Return the value of one coordinate (1,)."""
@@ -104,6 +124,7 @@ class Stepped(_Checked):
     high: float
     step: float
     unit: str = ""
+    change_cost: float = 0.0
     width = 1
     log = False
 
@@ -160,6 +181,7 @@ class Integer(_Scaled):
     high: int
     unit: str = ""
     log: bool = False
+    change_cost: float = 0.0
     width = 1
 
     @cached_property
@@ -215,6 +237,7 @@ class Choice(_Checked):
     name: str
     choices: Sequence[str]
     unit: str = ""
+    change_cost: float = 0.0
     log = False
 
     def __post_init__(self) -> None:
@@ -267,14 +290,14 @@ Parameter = Continuous | Integer | Stepped | Choice
 
 def parameter_from_json(item: Mapping[str, Any]) -> Parameter:
     """Rebuild a parameter from what `Domain.to_json` wrote; KeyError if something is missing."""
-    kind, name, unit = item["kind"], item["name"], item.get("unit", "")
+    kind, name, unit, cost = item["kind"], item["name"], item.get("unit", ""), item.get("change_cost", 0.0)
     if kind == "choice":
-        return Choice(name, item["choices"], unit)
+        return Choice(name, item["choices"], unit, cost)
     low, high, log = item["low"], item["high"], item.get("log", False)
     if kind == "continuous":
-        return Continuous(name, low, high, unit, log)
+        return Continuous(name, low, high, unit, log, item.get("resolution", 0.0), cost)
     if kind == "integer":
-        return Integer(name, low, high, unit, log)
+        return Integer(name, low, high, unit, log, cost)
     if kind == "stepped":
-        return Stepped(name, low, high, item["step"], unit)
+        return Stepped(name, low, high, item["step"], unit, cost)
     raise SpaceError(f"{name}: there is no kind of parameter {kind!r}")

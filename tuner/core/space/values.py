@@ -4,7 +4,7 @@ Configuration, optimiser, gate and adapters ask here, so that none of them accep
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -20,6 +20,7 @@ GRID_ERROR = 1e-6  # of a step: how far from the grid a value may be and still m
 ROUNDING = 1e-9  # of a range: what decimal fractions lose in binary
 MOST_STEPS = 1_000_000
 LARGEST_INTEGER = 2**53  # whole numbers up to here are exact as floating point
+MOST_DECIMALS = 12
 
 
 class SpaceError(ValueError):
@@ -37,6 +38,37 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def decimals(number: float) -> int | None:
+    """How many digits after the point write a number exactly; None if it takes more than people write."""
+    for count in range(MOST_DECIMALS + 1):
+        shifted = number * 10.0**count
+        if abs(shifted) > LARGEST_INTEGER:
+            return None
+        if shifted and abs(shifted - round(shifted)) <= ROUNDING * min(abs(shifted), 1.0):
+            return count
+    return None
+
+
+def usual_resolution(
+    low: float, high: float, start: float, *, log: bool, least: float = 0.0, most: float
+) -> float | None:
+    """The resolution of a continuous parameter for which none was chosen: three to four digits of its range.
+
+    On a log scale it is three digits of its lowest value. It is never finer than `least`, what a machine can hold, and
+    finer where `most`, a limit for steps, or the digits of `start` need it. None if no decimal fits.
+    """
+    width = low if log else high - low
+    usual = float(f"1e{math.floor(math.log10(width)) - (2 if log else 3)}")
+    for finer in range(MOST_DECIMALS):
+        found = max(float(f"{usual * 10.0**-finer:.3g}"), least)
+        domain = Domain("", "continuous", low, high, resolution=found)
+        if found <= most and not domain.faults() and not domain.problem(start):
+            return found
+        if found == least:
+            return None
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """The values of one parameter.
@@ -47,6 +79,8 @@ class Domain:
         high: Highest value of a number.
         step: Distance between neighbouring values of a stepped parameter.
         choices: What a choice is made from.
+        resolution: Of a continuous one: its values are the multiples of this decimal between low and high, as fine as
+            the machine can set and people can read. The model does not know of it. 0: any number.
     """
 
     name: str
@@ -55,6 +89,7 @@ class Domain:
     high: float = math.inf
     step: float = 0.0
     choices: Sequence[str] = ()
+    resolution: float = 0.0
 
     def not_a(self, value: object) -> str:
         """What a value is not, of what every value of this kind is: "a finite number"; nothing if it is."""
@@ -93,6 +128,12 @@ class Domain:
             return ""  # a little beyond the last value it still means that
         if not self.low <= number <= self.high:
             return f"must lie between low ({self.low!r}) and high ({self.high!r}), not {shown(value)}"
+        if self.resolution:
+            if abs(number - self.snapped(number)) <= self.grid_error:
+                return ""
+            below, above = self.below(number), self.above(number)
+            near = " or ".join(f"{one:.12g}" for one in (below, above) if self.low <= one <= self.high)
+            return f"must be a multiple of its resolution {self.resolution:g}: {near}, not {shown(value)}"
         if not self.step:
             return ""
         place = (number - self.low) / self.step
@@ -104,15 +145,19 @@ class Domain:
         if why := self.problem(value):
             raise SpaceError(f"{self.name}: {why}")
         found = self.plain(value)
-        return found if isinstance(found, str) or not self.step else self.snapped(found)
+        return found if isinstance(found, str) or not (self.step or self.resolution) else self.snapped(found)
 
-    def to_json(self, unit: str, *, log: bool) -> dict[str, Any]:
+    def to_json(self, unit: str, *, log: bool, change_cost: float = 0.0) -> dict[str, Any]:
         """A parameter with these values as plain data; `parameter_from_json` reads it."""
         data: dict[str, Any] = {"kind": self.kind, "name": self.name, "unit": unit}
+        if change_cost:
+            data["change_cost"] = float(change_cost)
         if self.kind == "choice":
             return {**data, "choices": list(self.choices)}
         number = int if self.kind == "integer" else float
         data |= {"low": number(self.low), "high": number(self.high)}
+        if self.resolution:
+            data["resolution"] = float(self.resolution)
         return {**data, "step": float(self.step)} if self.kind == "stepped" else {**data, "log": log}
 
     @property
@@ -130,8 +175,40 @@ class Domain:
             return float(self.high if index else self.low)
         return round(float(self.low + index * self.step), 9 - math.floor(math.log10(self.step)))
 
+    @property
+    def multiples(self) -> tuple[int, int]:
+        """The lowest and the highest multiple of the resolution between the limits."""
+        unit, power = self.ratio
+        first = math.ceil(self.low / self.resolution - GRID_ERROR)
+        last = math.floor(self.high / self.resolution + GRID_ERROR)
+        return first + (first * unit / power < self.low), last - (last * unit / power > self.high)
+
+    @property
+    def ratio(self) -> tuple[int, int]:
+        """The resolution as two whole numbers: a multiple of the first by the second is the decimal people write."""
+        power = 10 ** (decimals(self.resolution) or 0)
+        return round(self.resolution * power), power
+
+    def below(self, number: float) -> float:
+        """The value on the grid of steps or multiples that is nearest to a number and not above it."""
+        return self._on_grid(number, math.floor, ROUNDING)
+
+    def above(self, number: float) -> float:
+        """The value on the grid of steps or multiples that is nearest to a number and not below it."""
+        return self._on_grid(number, math.ceil, -ROUNDING)
+
+    def _on_grid(self, number: float, whole: Callable[[float], int], slack: float) -> float:
+        if self.resolution:
+            unit, power = self.ratio
+            return whole(number / self.resolution + slack) * unit / power
+        grid = self.step or (1.0 if self.kind == "integer" else 0.0)
+        return self.low + grid * whole((number - self.low) / grid + slack) if grid else number
+
     def snapped(self, number: float) -> float:
         """The legal number that is nearest to a finite one."""
+        if self.resolution:
+            (first, last), (unit, power) = self.multiples, self.ratio
+            return min(max(round(number / self.resolution), first), last) * unit / power
         if self.step:
             return self.level(round(min(max((number - self.low) / self.step, 0.0), self.levels - 1.0)))
         number = min(max(number, self.low), self.high)
@@ -140,7 +217,17 @@ class Domain:
     @property
     def grid_error(self) -> float:
         """How far from its grid a value may be."""
-        return GRID_ERROR * self.step + self.slack()
+        return GRID_ERROR * (self.step or self.resolution) + self.slack()
+
+    @property
+    def grid(self) -> float:
+        """The distance between neighbouring values; 0: any number."""
+        return self.step or self.resolution or (1.0 if self.kind == "integer" else 0.0)
+
+    @property
+    def digits(self) -> int | None:
+        """How many digits after the point its values have; None: any number, as many as a reader cares for."""
+        return decimals(self.grid) if self.grid else None
 
     def slack(self, tolerance: float = 0.0) -> float:
         """How far from its value a number may be that was sent somewhere and read back."""
@@ -184,7 +271,21 @@ class Domain:
             return [*found, (("high",), "is too far from low to compute with")]
         if log and self.low <= 0:
             found.append((("log",), f"a log scale needs low greater than 0, low is {self.low!r}"))
+        if self.resolution:
+            found += self._faults_of_resolution()
         return found + (self._faults_of_grid() if self.kind == "stepped" else [])
+
+    def _faults_of_resolution(self) -> list[Fault]:
+        if not self.resolution > 0 or decimals(self.resolution) is None:
+            return [
+                (("resolution",), f"must be a decimal number such as 0.05, greater than 0, not {self.resolution!r}")
+            ]
+        if max(abs(self.low), abs(self.high)) / self.resolution > LARGEST_INTEGER:
+            return [(("resolution",), f"is too fine for limits of {self.low!r} and {self.high!r}: use a larger one")]
+        first, last = self.multiples
+        if last - first < 1:
+            return [(("resolution",), f"leaves no two values between {self.low!r} and {self.high!r}: make it finer")]
+        return []
 
     def _faults_of_choices(self) -> list[Fault]:
         if isinstance(self.choices, str) or not all(isinstance(choice, str) for choice in self.choices):
