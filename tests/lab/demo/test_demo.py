@@ -149,7 +149,8 @@ def test_with_human_the_command_of_the_console_is_told_and_ctrl_c_ends_it():
     first, second = started.stdout.readline(), started.stdout.readline()
     started.send_signal(signal.SIGINT)
     rest, errors = started.communicate(timeout=PATIENT_S)
-    assert re.fullmatch(r"Judge the parts in another terminal: tuner console --state \S+\n", first)
+    told = r"tuner web --state \S+ --photos \S+/pictures .* tuner console --state \S+\n"
+    assert re.fullmatch(f"Judge the parts in another terminal: {told}", first)
     assert second.split()[0] == "1/5"
     assert started.returncode == 130, errors
     assert "Interrupted after" in rest

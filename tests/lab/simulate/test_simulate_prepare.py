@@ -2,8 +2,11 @@ import pytest
 
 from tests.lab.simulate.helpers import MIXED, SASENA, tuner
 from tuner.campaign.terms import Terms
+from tuner.compute.spaces import space_from_json
 from tuner.config import parse_config
+from tuner.config.parameters import Choice
 from tuner.config.to_space import campaign_space
+from tuner.core.space.parameters import SpaceError
 from tuner.errors import ConfigError
 from tuner.lab.simulate.prepare import as_toml, chosen_campaign, scripted
 from tuner.problems import get_problem
@@ -72,6 +75,26 @@ def test_the_truth_knows_whether_a_campaign_can_reach_the_known_optimum(tmp_path
     assert old in MIXED
     campaign = chosen_campaign(file_of(tmp_path, MIXED.replace(old, new)))
     assert Truth.of(Terms.of(campaign)).reachable(campaign_space(campaign)) is reachable
+
+
+def test_the_resolution_of_a_campaign_under_way_keeps_no_known_optimum_away():
+    terms = Terms.of(chosen_campaign(SASENA))
+    space = space_from_json(terms.space_json())
+    truth = Truth.of(terms)
+    with pytest.raises(SpaceError, match="must be a multiple of its resolution"):
+        space.checked(truth.optimum)
+    assert truth.reachable(space)
+
+
+def test_a_parameter_that_the_machine_has_no_place_for_changes_nothing_of_the_truth():
+    known = Terms.of(chosen_campaign(SASENA))
+    gate = Choice(kind="choice", name="gate", choices=("edge", "fan"), start="fan", manual=True)
+    adapter = known.adapter.model_copy(update={"by_hand": ("gate",)})
+    terms = known.model_copy(update={"adapter": adapter, "parameters": (gate, *known.parameters)})
+    truth = Truth.of(terms)
+    assert truth.optimum == {**Truth.of(known).optimum, "gate": "fan"}
+    assert truth.regret({**truth.optimum, "gate": "edge"}) == pytest.approx(0.0, abs=1e-6)
+    assert truth.reachable(space_from_json(terms.space_json()))
 
 
 def test_any_of_several_known_optima_will_do(tmp_path):

@@ -140,12 +140,11 @@ def test_a_sliver_that_a_search_does_not_find_is_explored_from_the_start(tmp_pat
 
 
 @pytest.mark.parametrize("options", [("--in-process",), ()], ids=["in process", "through the daemon"])
-def test_where_no_setting_is_found_the_campaign_is_held_and_names_the_constraint(tmp_path, options):
+def test_where_only_the_known_good_setting_is_found_that_one_is_tried_and_nothing_breaks(tmp_path, options):
+    """It is on the grid of its resolution, so that it is found again; check-config warns of such constraints."""
     shown = tuner("simulate", sliver(tmp_path, NOWHERE), *options, "--jobs", 1)
-    assert shown.exit_code == 1
+    assert shown.exit_code == 0, shown.output
     said = " ".join(shown.output.split())
-    assert "Held: there is no setting to propose: a search finds no setting that satisfies '0.1517 <= x1*x2" in said
-    assert "widen the constraints" in said
     assert "defect" not in said
     assert "Error" not in said
 

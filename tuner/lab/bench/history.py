@@ -74,7 +74,8 @@ def history(name: str, config: str, known: int, *, stopped: bool = False, engine
 def _proposal(state: State, point: np.ndarray, engine: str) -> c.Propose:
     proposal = Proposal(
         number=len(state.trials) + 1,
-        setting={"x1": float(point[0]), "x2": float(point[1])},
+        # as fine as the campaign sets it: another setting could not be told to the model
+        setting={p.name: p.domain.snapped(float(at)) for p, at in zip(state.terms.parameters, point, strict=True)},
         opponent=state.champion,
         reason="a random setting for a measurement",
     )

@@ -14,7 +14,7 @@ from tuner.basics.text import counted
 from tuner.campaign.state import CampaignTrial
 from tuner.config.to_space import campaign_space
 from tuner.core.space.parameters import Value
-from tuner.lab.demo.session import Session
+from tuner.lab.demo.session import PICTURES, Session
 from tuner.report.truth import OUT_OF_REACH
 
 MOST_LAST = 6
@@ -69,7 +69,8 @@ def outcome(session: Session, trial: CampaignTrial) -> str:
 
 def how_to_judge(session: Session) -> str:
     """What to type in another terminal."""
-    return f"tuner console --state {session.place}"
+    place = session.place
+    return f"tuner web --state {place} --photos {place / PICTURES} (with pictures), or tuner console --state {place}"
 
 
 def summary(session: Session, *, interrupted: bool) -> list[str]:

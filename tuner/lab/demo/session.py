@@ -36,6 +36,7 @@ LONGEST_DIRECTORY = 60  # a socket's path has at most 107 bytes
 # that the page says that an engineer is waited for
 PAUSES = {"proposal_approved": 0.4, "outcome_told": 0.3, "judgment_given": 0.3}
 REPORT = "report.html"
+PICTURES = "pictures"
 OVER = frozenset({Mode.COMPLETE, Mode.STOPPED, Mode.ABORTED})
 
 
@@ -82,8 +83,13 @@ class Session:
         if truth is None:
             raise TunerError(f"{path}: nothing is known about the machine of the campaign {base.name}")
         trial_s = 0.0 if fast or human else min(LONGEST_TRIAL_S, LASTS_S / campaign.budget.trials)
+        place = _fresh_directory()
+        if human:  # people need something to judge by
+            pictures = campaign.adapter.settings.model_copy(update={"pictures": place / PICTURES})
+            adapter = campaign.adapter.model_copy(update={"settings": pictures})
+            campaign = campaign.model_copy(update={"adapter": adapter})
         judge = None if human else make_judge("oracle", seed)
-        return cls(campaign, truth, _fresh_directory(), human, trial_s, _judge=judge)
+        return cls(campaign, truth, place, human, trial_s, _judge=judge)
 
     @property
     def trials(self) -> tuple[CampaignTrial, ...]:
@@ -211,7 +217,7 @@ class Session:
 
     def _over(self) -> bool:
         state = self.state
-        if state is None or state.machine.home_wanted is not None:
+        if state is None or (state.machine.home_wanted is not None and state.machine.home_failed is None):
             return False
         if state.mode is Mode.HELD:
             return not self.human  # people may mend the machine and go on

@@ -146,6 +146,7 @@ def paper_optimizer(
         seed=seed,
         acquisition=acquisition,
         validity="shared" if mixed else "none",
+        looks_per_part=1.0,  # the paper's methods ask once of each part
         strategy=STRATEGY,
         learner=PaperLearner(model, hyper),
         chooser=choose_as_paper,

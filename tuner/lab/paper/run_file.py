@@ -1,74 +1,13 @@
-"""The file of finished runs: one JSON line each, appended and flushed to the disk, so that a killed bench goes on."""
+"""The file of the paper's finished runs."""
 
-import fcntl
-import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from tuner.basics.files import FileNotWrittenError, append_to, make_directory
-from tuner.errors import TryAgainError, TunerError
+from tuner.lab.bench.run_file import RunFile
 from tuner.lab.paper.runs import Record
 
-NAME = "runs.jsonl"
 
-
-class RunStore:
+class RunStore(RunFile[Record]):
     """Finished runs by key, in one file of a directory."""
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory / NAME
-
-    def load(self) -> dict[str, Record]:
-        """Return the finished runs; a last line that a kill cut short does not count.
-
-        Raises:
-            TunerError: A whole line is no finished run.
-        """
-        if not self.path.exists():
-            return {}
-        found = {}
-        *lines, _ = self.path.read_bytes().split(b"\n")  # a line that is no text at all is a damaged line too
-        for number, line in enumerate(lines, 1):
-            try:
-                record = Record.from_json(json.loads(line))
-            except (ValueError, KeyError, TypeError) as error:
-                raise TunerError(f"{self.path}:{number}: this is no finished run ({error}); remove the line") from None
-            # a line of an older protocol keeps its own key and is never asked for
-            found[json.loads(line)["key"]] = record
-        return found
-
-    @contextmanager
-    def writing(self) -> Iterator["RunWriter"]:
-        """Hold the file alone and yield what appends to it.
-
-        Raises:
-            TryAgainError: Another process writes to it.
-        """
-        make_directory(self.path.parent)
-        try:
-            descriptor = append_to(self.path, read=True)
-        except OSError as error:
-            raise FileNotWrittenError(f"{self.path} cannot be written: {error.strerror}") from None
-        with os.fdopen(descriptor, "a+b") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise TryAgainError(f"another bench writes to {self.path}; wait for it or use another --out") from None
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-            yield RunWriter(file.fileno())
-
-
-class RunWriter:
-    """Appends finished runs to an open file."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def append(self, record: Record) -> None:
-        """Add a run; once this returns it survives a kill."""
-        line = json.dumps(record.to_json(), allow_nan=False) + "\n"
-        os.write(self._descriptor, line.encode())
-        os.fsync(self._descriptor)
+        super().__init__(directory, Record.from_json)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -14,24 +14,40 @@ from tuner.campaign.decide import Actor, Refusal
 from tuner.campaign.effects import Effect, wanted
 from tuner.campaign.model_input import model_input
 from tuner.campaign.people import answer_to
-from tuner.campaign.state import Stage, State
+from tuner.campaign.state import Mode, Stage, State
 from tuner.campaign.step import SYSTEM, step
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import ComputeError
-from tuner.compute.tasks import propose, recommend
+from tuner.compute.tasks import next_step, recommend
 from tuner.config import Campaign
 from tuner.config.parameters import parameter_info
 from tuner.config.plugins import load_adapter
 from tuner.core.space.parameters import SpaceError
 from tuner.daemon.perform import Performer
 from tuner.errors import ConfigError, TunerError
+from tuner.gate.whereabouts import Whereabouts
 from tuner.lab.judges.by_name import Answerer, AskedDuel, JudgeError
 from tuner.lab.simulate.results import RunResult
 from tuner.problems import get_problem
 from tuner.report.truth import Truth
 
 # drawn call by call: the daemon, which reads back more often and tries again, would meet other ones
-_FAULTS = ("crash_probability", "hang_probability", "dropout_probability", "garbage_probability", "open_guard_every")
+_HANDS = Actor("simulated hands", "operator")
+_FAULTS = (
+    "crash_probability",
+    "hang_probability",
+    "dropout_probability",
+    "garbage_probability",
+    "open_guard_every",
+    "scan_s",
+    "not_ready_s",
+    "guard_open_s",
+    "link_away_s",
+)
+
+
+async def _no_wait(seconds: float) -> None:
+    """Rate limits are for real machines."""
 
 
 class TellProgress(Protocol):
@@ -59,11 +75,39 @@ def run_in_process(
 
 async def _run(campaign: Campaign, judge: Answerer, told: TellProgress, clock: Callable[[], datetime]) -> RunResult:
     begin_s = time.perf_counter()
-    terms = Terms.of(campaign)
-    books = Books(campaign.name, clock)
     kind = load_adapter(campaign.adapter.name)
     adapter = kind(campaign.adapter.settings, [parameter_info(p) for p in campaign.parameters])
-    performer = Performer(campaign.name, _Link(adapter, terms), books.told, _compute, _no_wait, lambda text, done: None)
+    state = await tuned(campaign, adapter, judge, told, clock)
+    truth = Truth(get_problem(state.terms.adapter.settings["problem"]), state.terms.parameters)
+    return _result(state, truth, begin_s)
+
+
+async def tuned(
+    campaign: Campaign,
+    adapter: Adapter[Any],
+    judge: Answerer,
+    told: TellProgress,
+    clock: Callable[[], datetime],
+    pause: Callable[[float], Awaitable[None]] = _no_wait,
+    by_hand: Callable[[Mapping[str, Value]], None] = lambda setting: None,
+) -> State:
+    """The state of a campaign after it ran on an adapter until nothing is left to do.
+
+    `pause` waits for ramps, `by_hand` is told what a person changes.
+    """
+    terms = Terms.of(campaign)
+    books = Books(campaign.name, clock)
+    time_passed = _TimePassed(pause)
+    performer = Performer(
+        campaign.name,
+        _Link(adapter, terms),
+        books.told,
+        _compute,
+        time_passed.wait,
+        lambda text, done: None,
+        where=Whereabouts(lambda: time_passed.seconds),
+        gives_up=True,
+    )
     adapter.open(terms.adapter.deadlines.open_s)
     try:
         books.tell(c.Create(terms=terms))
@@ -72,6 +116,9 @@ async def _run(campaign: Campaign, judge: Answerer, told: TellProgress, clock: C
             effect, duel = wanted(state), state.duel
             if effect is not None:
                 await performer.do(effect, state)
+            elif state.change is not None and state.mode is Mode.EXECUTE:
+                by_hand(state.change.setting)
+                books.tell(c.ConfirmChange(change=state.change.number), _HANDS)
             elif duel is not None:
                 answer = judge(AskedDuel.of(duel.number, state.trials[duel.left - 1], state.trials[duel.right - 1]))
                 said = answer_to(duel.number, duel.left, duel.right, answer.side)
@@ -80,12 +127,11 @@ async def _run(campaign: Campaign, judge: Answerer, told: TellProgress, clock: C
                 except Refusal as refusal:
                     raise JudgeError(f"the judge's answer is not taken: {refusal}") from refusal
             else:
-                break
+                return state
             state = books.state
             told(campaign.seed, sum(trial.stage is Stage.DONE for trial in state.trials))
     finally:
         adapter.close()
-    return _result(state, Truth(get_problem(terms.adapter.settings["problem"]), terms.parameters), begin_s)
 
 
 class Books:
@@ -138,8 +184,16 @@ class _Link:
         return self._adapter.run_trial(tag, self._deadlines.trial_s)
 
 
-async def _no_wait(seconds: float) -> None:
-    """Rate limits are for real machines."""
+class _TimePassed:
+    """A clock that only waiting moves: nobody waits for a machine that is not there."""
+
+    def __init__(self, pause: Callable[[float], Awaitable[None]]) -> None:
+        self.seconds = 0.0
+        self._pause = pause
+
+    async def wait(self, seconds: float) -> None:
+        self.seconds += seconds
+        await self._pause(seconds)
 
 
 def _plain(payload: dict[str, Any]) -> Any:
@@ -149,7 +203,7 @@ def _plain(payload: dict[str, Any]) -> Any:
 
 async def _compute(state: State) -> tuple[Any, str]:
     try:
-        return _plain(propose(_plain(model_input(state)))), ""
+        return _plain(next_step(_plain(model_input(state)))), ""
     except SpaceError as error:
         raise ComputeError(str(error)) from error
 

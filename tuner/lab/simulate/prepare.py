@@ -14,21 +14,30 @@ from tuner.report.truth import SIMULATED
 _LONGEST_NAME = 50  # of 64: a seed is added
 
 
+def named_campaign(path: Path, name: str | None = None) -> Campaign:
+    """A campaign of a configuration; the first one if none is named.
+
+    Raises:
+        ConfigError: The file is wrong or has no such campaign.
+    """
+    campaigns = {campaign.name: campaign for campaign in load_config(path).campaigns}
+    if name is not None and name not in campaigns:
+        hint = nearest(name, campaigns) or ";"
+        raise ConfigError(f"{path}: there is no campaign {shown(name)}{hint} known: {listed(campaigns)}")
+    return campaigns[name] if name is not None else next(iter(campaigns.values()))
+
+
 def chosen_campaign(path: Path, name: str | None = None) -> Campaign:
     """The campaign of a configuration that is to be simulated; the first one if none is named.
 
     Raises:
         ConfigError: The file is wrong, has no such campaign, or its machine is not a simulated one.
     """
-    campaigns = {campaign.name: campaign for campaign in load_config(path).campaigns}
-    if name is not None and name not in campaigns:
-        hint = nearest(name, campaigns) or ";"
-        raise ConfigError(f"{path}: there is no campaign {shown(name)}{hint} known: {listed(campaigns)}")
-    campaign = campaigns[name] if name is not None else next(iter(campaigns.values()))
+    campaign = named_campaign(path, name)
     if campaign.adapter.name != SIMULATED:
         raise ConfigError(
             f"{path}: campaign {campaign.name}: this runs on the adapter {SIMULATED!r} only, "
-            f"not on {campaign.adapter.name!r}: a real machine needs `tuner run`"
+            f"not on {campaign.adapter.name!r}: `tuner rehearse` tries any campaign on drawn processes"
         )
     return campaign
 

@@ -4,9 +4,10 @@ import contextlib
 import multiprocessing
 import signal
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from typing import Any, TypeVar
 
 from tuner.basics.threads import one_blas_thread
 from tuner.config import Campaign
@@ -15,26 +16,46 @@ from tuner.lab.judges.by_name import make_judge
 from tuner.lab.simulate.in_process import TellProgress, run_in_process
 from tuner.lab.simulate.results import RunResult
 
+T = TypeVar("T")
+R = TypeVar("R")
+_TOLD, _DONE, _FAILED = "told", "done", "failed"
+
 
 def run_pool(campaigns: Sequence[Campaign], spec: str, jobs: int, told: TellProgress) -> Iterator[RunResult]:
     """Yield the runs in the order in which they end; if one fails the rest is given up."""
-    waiting = list(reversed(campaigns))
+    tasks = {f"seed {campaign.seed}": (campaign, spec) for campaign in campaigns}
+    yield from side_by_side(_simulated, tasks, jobs, told)
+
+
+def _simulated(task: tuple[Campaign, str], told: TellProgress) -> RunResult:
+    campaign, spec = task
+    return run_in_process(campaign, make_judge(spec, campaign.seed), told)
+
+
+def side_by_side(
+    run: Callable[[T, TellProgress], R], tasks: Mapping[str, T], jobs: int, told: TellProgress
+) -> Iterator[R]:
+    """Yield what a function of a module makes of each task, in the order in which they end; tasks go by their names."""
+    waiting = list(tasks)[::-1]
     with contextlib.ExitStack() as stack:
-        workers = [stack.enter_context(_worker()) for _ in range(min(jobs, len(campaigns)))]
-        busy: dict[Connection, Campaign] = {}
-        for worker in workers:
+        workers = [stack.enter_context(_worker()) for _ in range(min(jobs, len(tasks)))]
+        busy: dict[Connection, str] = {}
+
+        def begin(worker: Connection) -> None:
             busy[worker] = waiting.pop()
-            worker.send((busy[worker], spec))
+            worker.send((run, tasks[busy[worker]]))
+
+        for worker in workers:
+            begin(worker)
         while busy:
             for worker in [one for one in wait(list(busy)) if isinstance(one, Connection)]:
-                message = _received(worker, busy[worker])
-                if not isinstance(message, RunResult):
+                word, message = _received(worker, busy[worker])
+                if word == _TOLD:
                     told(*message)
                     continue
                 del busy[worker]
-                if waiting:  # before the run is passed on: whoever takes it may take time
-                    busy[worker] = waiting.pop()
-                    worker.send((busy[worker], spec))
+                if waiting:  # before the result is passed on: whoever takes it may take time
+                    begin(worker)
                 yield message
 
 
@@ -57,31 +78,29 @@ def _worker() -> Iterator[Connection]:
         process.close()
 
 
-def _received(worker: Connection, campaign: Campaign) -> RunResult | tuple[int, int]:
+def _received(worker: Connection, name: str) -> tuple[str, Any]:
     try:
-        message = worker.recv()
+        word, message = worker.recv()
     except (EOFError, ConnectionError):
-        raise TunerError(f"seed {campaign.seed}: the process that ran it died; is there memory enough?") from None
+        raise TunerError(f"{name}: the process that ran it died; is there memory enough?") from None
     if isinstance(message, TunerError):
         raise message
-    if isinstance(message, str):
-        raise RuntimeError(f"seed {campaign.seed}: {message}")
-    found: RunResult | tuple[int, int] = message
-    return found
+    if word == _FAILED:
+        raise RuntimeError(f"{name}: {message}")
+    return word, message
 
 
 def _serve(pipe: Connection) -> None:
-    """The process: takes a campaign and a judge, tells of its progress, answers with the run or what went wrong."""
+    """The process: takes a function and a task, tells of its progress, answers with what came or went wrong."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
-            campaign, spec = pipe.recv()
+            run, task = pipe.recv()
             try:
-                judge = make_judge(spec, campaign.seed)
-                pipe.send(run_in_process(campaign, judge, lambda seed, trials: pipe.send((seed, trials))))
+                pipe.send((_DONE, run(task, lambda seed, trials: pipe.send((_TOLD, (seed, trials))))))
             except TunerError as error:
-                pipe.send(error)
+                pipe.send((_FAILED, error))
             except (EOFError, ConnectionError):
                 raise
             except Exception:  # noqa: BLE001 - a defect is shown where the user is
-                pipe.send(traceback.format_exc())
+                pipe.send((_FAILED, traceback.format_exc()))

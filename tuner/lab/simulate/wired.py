@@ -31,7 +31,17 @@ from tuner.wire.operations import request_of
 BATCH = 20
 LOOK_S = 5.0  # how often the disk is looked at
 LEAVE_S = 10.0  # how long a lane may take to see that its daemon has ended
-LOOK_AT = frozenset({"duel_asked", "campaign_completed", "campaign_held", "campaign_stopped", "home_answered"})
+LOOK_AT = frozenset(
+    {
+        "duel_asked",
+        "change_asked",
+        "campaign_completed",
+        "campaign_held",
+        "campaign_stopped",
+        "home_answered",
+        "home_delayed",
+    }
+)
 OVER = frozenset({"Complete", "Held", "Stopped", "Aborted"})
 
 # a deadline that no proposal misses: else a slow moment would change the history of a seed; nobody here waits for the
@@ -143,13 +153,17 @@ class Wired:
                     told(self._campaign.seed, int(item.body["trial"]))
                 if isinstance(item, Gap) or (isinstance(item, EventMessage) and item.type in LOOK_AT):
                     view = self._client.snapshot(name)
-                    if view.mode in OVER and view.machine.home_wanted is None:
+                    at_rest = view.machine.home_wanted is None or view.machine.home_failed is not None
+                    if view.mode in OVER and at_rest:
                         return view
                     self._answer(view, judge)
         raise TunerError(f"the events of the campaign {name} ended")
 
     def _answer(self, view: CampaignView, judge: Answerer) -> None:
         duel = view.duel
+        if view.change is not None:
+            self._client.actor = "simulated hands"
+            self._client.confirm_change(view.name, view.change.number)
         if duel is None:
             return
         answer = judge(AskedDuel.of(duel.number, duel.left, duel.right))

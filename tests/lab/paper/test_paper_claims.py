@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.lab.bench.paper_records import by_task, made_up, race
+from tests.lab.paper.records import by_task, made_up, race
 from tuner.lab.paper import claims as judge
 from tuner.lab.paper.compare import LEAST_PAIRS, duel, mean_curve, of, smaller, together
 from tuner.lab.paper.examples import PRINTED_VARIANCE, Step, figure3, figure6, section4

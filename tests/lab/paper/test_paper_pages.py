@@ -5,7 +5,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from tests.lab.bench.paper_records import TINY, made_up
+from tests.lab.paper.records import TINY, made_up
 from tuner.basics.files import FileNotWrittenError
 from tuner.cli.main import cli
 from tuner.lab.paper import claims as judge

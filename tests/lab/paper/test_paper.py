@@ -8,11 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.lab.bench.paper_records import TINY, made_up
+from tests.lab.paper.records import TINY, made_up
 from tuner.core.posterior.ep import NotConvergedError
 from tuner.errors import TryAgainError, TunerError, UnreachableError
+from tuner.lab.bench import workers
 from tuner.lab.bench.display import progress
-from tuner.lab.paper import execute as executing
 from tuner.lab.paper.execute import execute
 from tuner.lab.paper.reproduce import finished, run_missing
 from tuner.lab.paper.rivals import PaperLearner
@@ -128,7 +128,7 @@ def test_a_dask_cluster_gives_the_same_runs():
 
 
 def test_a_scheduler_that_does_not_answer_is_reported_with_its_address(monkeypatch):
-    monkeypatch.setattr(executing, "DASK_PATIENCE_S", 0.2)
+    monkeypatch.setattr(workers, "DASK_PATIENCE_S", 0.2)
     with pytest.raises(UnreachableError, match=r"tcp://127\.0\.0\.1:9"):
         list(execute(SOME, 1, "tcp://127.0.0.1:9"))
 
@@ -186,8 +186,9 @@ def test_runs_of_another_protocol_or_budget_are_not_taken_for_ours(tmp_path):
 CHILD = """
 from pathlib import Path
 import sys
-from tests.lab.bench.paper_records import TINY
+from tests.lab.paper.records import TINY
 from tuner.lab.paper.reproduce import run_missing
+from tuner.lab.bench import workers
 from tuner.lab.bench.display import progress
 if __name__ == "__main__":
     run_missing(TINY, (5,), Path(sys.argv[1]), workers=1, dask=None, progress=progress)

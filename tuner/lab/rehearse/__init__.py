@@ -1,0 +1,1 @@
+"""A campaign rehearsed before it meets its machine: drawn processes on its own space, and what to expect of it."""
