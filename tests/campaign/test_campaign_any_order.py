@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from tests.campaign.helpers import ANNA, BEN, ENGINEER, Driver, proposed, terms
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
-from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, basis, wanted
+from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
+from tuner.campaign.effects import ComputeNext, ReturnHome, Run, Send, basis, wanted
 from tuner.campaign.evolve import fold
 from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
@@ -16,6 +17,10 @@ from tuner.core.optimizer.optimizer import Optimizer
 from tuner.daemon.journal_thread import STATE
 
 numbers = st.integers(1, 8)
+BY_HAND = [
+    {"kind": "continuous", "name": "x", "low": 0.0, "high": 10.0, "start": 5.0},
+    {"kind": "integer", "name": "n", "low": 0, "high": 4, "start": 2, "manual": True},
+]
 propose = st.builds(
     lambda x, n: proposed(None, {"x": x, "n": n}),
     st.floats(0, 10),
@@ -37,8 +42,22 @@ orders = st.one_of(
     st.builds(c.Interrupt, reason=st.just("i")),
     st.builds(c.Park, reason=st.just("p")),
     st.builds(c.AnswerHome, result=st.sampled_from(["applied", "failed", "unverified"]), text=st.just("t")),
+    st.builds(c.DelayHome, text=st.sampled_from("tu")),
+    st.builds(c.ConfirmChange, change=numbers),
+    st.builds(
+        lambda x, n, discount, judged: c.ImportEarlier(
+            source="f",
+            trials=tuple(EarlierTrial(setting={"x": x, "n": n + i}, valid=i < 2) for i in range(3)),
+            judgments=(EarlierJudgment(left=2, right=1, winner=2, operator="old"),) if judged else (),
+            discount=discount,
+        ),
+        st.floats(0, 10),
+        st.integers(0, 4),
+        st.sampled_from([0.5, 1.0]),
+        st.booleans(),
+    ),
     # the machine's usual road, so that many histories come far
-    st.sampled_from(["send", "apply", "begin", "outcome", "scrap", "judge"]),
+    st.sampled_from(["send", "apply", "begin", "outcome", "scrap", "judge", "confirm"]),
 )
 
 
@@ -47,6 +66,8 @@ def on_its_road(driver: Driver, word: str):
     number = state.trial.number if state.trial else 1
     if word == "judge":
         return c.Judge(duel=max(1, len(state.duels)), winner=state.duel.left if state.duel else 1)
+    if word == "confirm":
+        return c.ConfirmChange(change=max(1, state.changes))
     return {
         "send": c.SendSetting(trial=number),
         "apply": c.AnswerSetting(trial=number, result="applied"),
@@ -56,10 +77,11 @@ def on_its_road(driver: Driver, word: str):
     }[word]
 
 
-@given(st.lists(st.tuples(orders, st.sampled_from([ENGINEER, ANNA, BEN])), max_size=60), st.booleans())
+@given(st.lists(st.tuples(orders, st.sampled_from([ENGINEER, ANNA, BEN])), max_size=60), st.booleans(), st.booleans())
 @settings(deadline=None)
-def test_what_always_holds(commands, approval):
-    driver = Driver(terms(trials=6, scrap=3, policy={"approval": approval, "repeat_after": 3}))
+def test_what_always_holds(commands, approval, manual):
+    policy = {"approval": approval, "repeat_after": 3}
+    driver = Driver(terms(trials=6, scrap=3, policy=policy, parameters=BY_HAND if manual else None))
     driver.tell(c.Start())
     for command, actor in commands:
         before = driver.state
@@ -111,6 +133,12 @@ def acted_on(driver: Driver, before, command) -> None:
         assert not state.trials[command.trial - 1].usable
     elif isinstance(command, c.TellOutcome):
         assert state.trials[command.trial - 1].valid is command.valid
+    elif isinstance(command, c.ImportEarlier):
+        own = command.discount == 1.0
+        assert len(state.trials) - len(before.trials) >= (3 if own else 0)
+        assert sum(t["earlier"] for t in model_input(state)["state"]["trials"]) == 3 * sum(
+            one.discount < 1.0 for one in state.imports
+        )
     elif isinstance(command, c.ChangeLot):
         assert state.lot == command.lot
     elif isinstance(command, c.GoHome):
@@ -118,7 +146,7 @@ def acted_on(driver: Driver, before, command) -> None:
     elif isinstance(command, c.Resume | c.Start):
         assert state.mode in (Mode.EXECUTE, Mode.COMPLETE)
     elif isinstance(command, c.Hold | c.Stop | c.Abort):
-        assert not isinstance(wanted(state), Send | ComputeProposal)
+        assert not isinstance(wanted(state), Send | ComputeNext)
     elif isinstance(command, c.SendSetting | c.BeginTrial):
         assert before.mode is Mode.EXECUTE
 
@@ -135,14 +163,19 @@ def holds(driver: Driver) -> None:
     if state.mode is Mode.ABORTED and state.machine.home_wanted is None:
         assert wanted(state) is None
     if state.mode is Mode.HELD:
-        assert not isinstance(wanted(state), ComputeProposal)
+        assert not isinstance(wanted(state), ComputeNext)
     if state.terms.policy.approval:
         sent = {one.event.trial for one in driver.recorded if one.event.type == "setting_sent"}
         approved = {one.event.trial for one in driver.recorded if one.event.type == "proposal_approved"}
         assert sent <= approved
+    by_hand = [parameter.name for parameter in state.terms.parameters if parameter.manual]
+    if state.trial is not None and state.trial.stage in (Stage.SENT, Stage.APPLIED, Stage.RUNNING):
+        fitted = state.change is None and all(state.manual[name] == state.trial.setting[name] for name in by_hand)
+        assert fitted or state.machine.home_wanted is not None, "a part is made only with what somebody confirmed"
     told = model_input(state)
     optimizer = Optimizer.from_state(space_from_json(told["space"]), told["state"])
-    assert len(optimizer.ledger.active) == len(state.active)
+    earlier = sum(len(one.judgments) for one in state.imports if one.discount < 1.0)
+    assert len(optimizer.ledger.active) == len(state.active) + earlier
     if state.memory.leader is None:
         assert optimizer.champion == state.champion
 
@@ -156,7 +189,7 @@ def test_every_answer_that_comes_was_foreseen():
         driver.tell(c.MachineOutcome(trial=driver.state.trial.number, valid=True))
         late = {basis(future) for future in futures(driver.state, driver.now, (ANNA.name,))}
         driver.judge(new_wins)
-        assert isinstance(wanted(driver.state), ComputeProposal)
+        assert isinstance(wanted(driver.state), ComputeNext)
         assert basis(driver.state) in early & late
     driver.propose(x=9.0)
     driver.send()

@@ -4,7 +4,7 @@ import pytest
 
 from tests.campaign.helpers import ANNA, BEN, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
-from tuner.campaign.effects import ComputeProposal, basis, wanted
+from tuner.campaign.effects import ComputeNext, basis, wanted
 from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
 
@@ -48,7 +48,7 @@ def test_operators_undo_their_own_answers_for_ten_minutes_and_engineers_any(aske
 
 def test_a_tie_counts_as_judged(asked):
     asked.tell(c.Tie(duel=1), ANNA)
-    assert isinstance(wanted(asked.state), ComputeProposal)
+    assert isinstance(wanted(asked.state), ComputeNext)
     assert asked.state.champion == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.campaign.helpers import Driver, terms
 from tuner.campaign import commands as c
-from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, wanted
+from tuner.campaign.effects import ComputeNext, ReturnHome, Run, Send, wanted
 from tuner.campaign.events import Event
 from tuner.campaign.moves import LEADS, MOVES
 from tuner.campaign.state import Mode, Stage
@@ -48,7 +48,7 @@ def test_hold_finishes_the_part_and_sends_no_other(campaign):
     campaign.tell(c.MachineOutcome(trial=2, valid=False, reason="short"))
     assert wanted(campaign.state) is None
     campaign.tell(c.Resume())
-    assert isinstance(wanted(campaign.state), ComputeProposal)
+    assert isinstance(wanted(campaign.state), ComputeNext)
 
 
 def test_the_table_has_every_command_in_every_mode():
@@ -122,7 +122,7 @@ def test_the_campaign_completes_when_its_trials_are_used_up_and_judged():
     driver.tell(c.ChangeTerms(terms=raised))
     driver.home()
     driver.tell(c.Start())
-    assert isinstance(wanted(driver.state), ComputeProposal)
+    assert isinstance(wanted(driver.state), ComputeNext)
 
 
 def test_the_campaign_completes_when_its_scrap_is_used_up():

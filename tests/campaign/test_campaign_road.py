@@ -2,12 +2,17 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.campaign.helpers import ANNA, Driver, terms
 from tuner.campaign import commands as c
-from tuner.campaign.effects import ComputeProposal, ReturnHome, Run, Send, wanted
+from tuner.campaign.effects import ComputeNext, ReturnHome, Run, Send, wanted
+from tuner.campaign.model_input import model_input
 from tuner.campaign.state import Mode
+from tuner.compute.spaces import space_from_json
+from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.optimizer.proposer import next_kind
 
 
 def test_the_first_trial_is_the_known_good_setting_and_needs_no_model():
@@ -18,7 +23,7 @@ def test_the_first_trial_is_the_known_good_setting_and_needs_no_model():
 
 
 def test_a_trial_goes_its_road_and_ends_in_a_question(campaign):
-    assert isinstance(wanted(campaign.state), ComputeProposal)
+    assert isinstance(wanted(campaign.state), ComputeNext)
     campaign.propose(x=7.0)
     assert wanted(campaign.state) == Send(2)
     campaign.tell(c.SendSetting(trial=2))
@@ -34,14 +39,14 @@ def test_a_trial_goes_its_road_and_ends_in_a_question(campaign):
     assert wanted(campaign.state) is None
     campaign.judge(new_wins=True)
     assert campaign.state.champion == 2
-    assert isinstance(wanted(campaign.state), ComputeProposal)
+    assert isinstance(wanted(campaign.state), ComputeNext)
 
 
 def test_a_non_valid_trial_is_not_asked_about(campaign):
     campaign.propose()
     assert campaign.make(valid=False) == ["outcome_told"]
     assert campaign.state.scrap == 1
-    assert isinstance(wanted(campaign.state), ComputeProposal)
+    assert isinstance(wanted(campaign.state), ComputeNext)
 
 
 def test_with_approval_nothing_is_sent_before_an_engineer_agrees():
@@ -64,7 +69,25 @@ def test_a_rejected_proposal_is_neither_trial_nor_scrap_and_another_one_is_wante
     driver.tell(c.Reject(trial=2, reason="too hot"))
     assert driver.state.spent == 1
     assert driver.state.scrap == 0
-    assert isinstance(wanted(driver.state), ComputeProposal)
+    assert isinstance(wanted(driver.state), ComputeNext)
+
+
+def test_the_model_keeps_away_from_a_rejected_setting_and_takes_it_for_no_scrap():
+    driver = Driver(terms(policy={"approval": True}))
+    driver.tell(c.Start())
+    driver.tell(c.Approve(trial=1))
+    driver.make()
+    driver.propose(x=9.0)
+    driver.tell(c.Reject(trial=2, reason="too hot"))
+    told = model_input(driver.state)
+    optimizer = Optimizer.from_state(space_from_json(told["space"]), told["state"])
+    assert [trial.number for trial in optimizer.ledger.avoided] == [2]
+    assert optimizer.ledger.scrap == 0
+    assert optimizer.learned().border is None  # nothing says that parts may fail
+    before = Optimizer.from_state(optimizer.space, {**told["state"], "trials": told["state"]["trials"][:1]})
+    luck = np.random.default_rng(0)
+    kinds = [next_kind(one.learned(), one.strategy, "auto", 10, luck) for one in (before, optimizer)]
+    assert kinds == ["design", "design"]
 
 
 @pytest.mark.parametrize("result", ["refused", "failed", "unverified"])

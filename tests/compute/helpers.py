@@ -17,7 +17,7 @@ SETTINGS = [
 
 def told(**options) -> Optimizer:
     """A campaign of eight trials by hand: one non-valid, the third the best, one answer that contradicts others."""
-    optimizer = Optimizer(MIXED, **options)
+    optimizer = Optimizer(MIXED, looks_per_part=1.0, **options)  # so that what comes next is a proposal
     for setting in SETTINGS:
         trial = optimizer.add(setting)
         optimizer.tell_outcome(trial, trial != 5)

@@ -24,10 +24,10 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
     ):
         await until(lambda: len(cluster.scheduler.workers) == 1)
         data = payload(told(seed=2))
-        jobs = [backend.submit("propose", data), backend.submit("propose", data, speculative=True)]
+        jobs = [backend.submit("next_step", data), backend.submit("next_step", data, speculative=True)]
         results = [await job.result(PATIENT_S) for job in jobs]
-        assert results == [TASKS["propose"](data)] * 2
-        again = backend.submit("propose", data)
+        assert results == [TASKS["next_step"](data)] * 2
+        again = backend.submit("next_step", data)
         assert again.done
         assert await again.result(0.0) == results[0]
         assert (backend.stats().misses, backend.stats().joins, backend.stats().hits) == (1, 1, 1)
@@ -41,7 +41,7 @@ async def test_a_dask_cluster_computes_what_the_pool_computes(processes):
         queued.cancel()
         with pytest.raises(ComputeCancelled):
             await queued.result(PATIENT_S)
-        left = backend.submit("propose", payload(told(seed=6), strategy={"draws": 3000}))
+        left = backend.submit("next_step", payload(told(seed=6), strategy={"draws": 3000}))
     with pytest.raises(ComputeCancelled, match="closed"):
         await left.result(PATIENT_S)
 

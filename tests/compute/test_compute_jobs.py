@@ -145,12 +145,12 @@ async def test_a_cancelled_wait_leaves_the_job_alone():
 @pytest.mark.asyncio
 async def test_what_failed_is_not_remembered():
     desk = Desk()
-    job = desk.submit("propose", {"space": {}, "state": {}})
+    job = desk.submit("next_step", {"space": {}, "state": {}})
     desk.finish()
     for _ in range(2):
-        with pytest.raises(ComputeError, match=r"propose failed: .*fits"):
+        with pytest.raises(ComputeError, match=r"next_step failed: .*fits"):
             await job.result()
-    desk.submit("propose", {"space": {}, "state": {}})
+    desk.submit("next_step", {"space": {}, "state": {}})
     assert desk.counts.misses == 2
 
 

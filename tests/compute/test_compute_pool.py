@@ -56,13 +56,13 @@ async def test_a_campaign_through_the_pool_is_bit_for_bit_the_optimizers_own(pai
 
     strategy = Strategy(draws=60, uniform=100, near=(30, 10))
     reference, fold, model = (
-        Optimizer(MIXED, seed=5, budget=9, strategy=strategy),
-        Optimizer(MIXED, seed=5, budget=9),
+        Optimizer(MIXED, seed=5, budget=9, strategy=strategy, looks_per_part=1.0),  # no question but new parts'
+        Optimizer(MIXED, seed=5, budget=9, looks_per_part=1.0),
         {},
     )
     for _ in range(9):
         proposal = reference.ask()
-        found = await pair.submit("propose", payload(fold) | {"state": fold.state() | model}).result(PATIENT_S)
+        found = await pair.submit("next_step", payload(fold) | {"state": fold.state() | model}).result(PATIENT_S)
         assert found["proposal"] == vars(proposal)
         model = found["model"]
         fold.ledger.add_proposal(proposal)
@@ -90,7 +90,7 @@ async def test_a_finished_job_is_not_computed_again(pair):
 
 async def test_an_equal_job_joins_the_one_that_runs(pair):
     before = pair.stats()
-    jobs = [pair.submit("propose", payload(told(seed=77))) for _ in range(3)]
+    jobs = [pair.submit("next_step", payload(told(seed=77))) for _ in range(3)]
     results = [await job.result(PATIENT_S) for job in jobs]
     assert results[0] == results[1] == results[2]
     after = pair.stats()
@@ -218,10 +218,10 @@ async def test_a_job_whose_worker_is_killed_is_tried_again(single):
     (worker,) = await at_rest(single)
     died = single.stats().died
     data = payload(told(seed=9), strategy={"draws": 4000})
-    job = single.submit("propose", data)
+    job = single.submit("next_step", data)
     await until(lambda: begun(single) == 1)
     os.kill(worker, signal.SIGKILL)
-    assert await job.result(PATIENT_S) == TASKS["propose"](data)
+    assert await job.result(PATIENT_S) == TASKS["next_step"](data)
     assert single.stats().died == died + 1
     assert single.pids()[1] != worker
 
@@ -269,8 +269,8 @@ async def test_a_fork_server_that_hangs_is_replaced():
 async def test_a_task_that_fails_tells_why_and_its_worker_lives_on(single):
     workers = await at_rest(single)
     data = payload(told())
-    with pytest.raises(ComputeError, match=r"propose failed: ValueError: this is no state of version 2: 7"):
-        await single.submit("propose", data | {"state": data["state"] | {"version": 7}}).result(PATIENT_S)
+    with pytest.raises(ComputeError, match=r"next_step failed: ValueError: this is no state of version 2: 7"):
+        await single.submit("next_step", data | {"state": data["state"] | {"version": 7}}).result(PATIENT_S)
     with pytest.raises(ComputeError, match="dance failed: ValueError: there is no such task"):
         await single.submit("dance", {}).result(PATIENT_S)
     assert await at_rest(single) == workers
@@ -281,7 +281,7 @@ async def test_workers_ignore_ctrl_c_run_on_one_thread_and_stand_back_for_the_da
     for pid in workers:
         os.kill(pid, signal.SIGINT)
     # large enough for BLAS to share the work among threads, if it had any
-    jobs = [pair.submit("propose", payload(told(seed=i), strategy={})) for i in range(2)]
+    jobs = [pair.submit("next_step", payload(told(seed=i), strategy={})) for i in range(2)]
     assert [(await job.result(PATIENT_S))["proposal"]["number"] for job in jobs] == [9, 9]
     assert await at_rest(pair) == workers
     own = os.getpriority(os.PRIO_PROCESS, 0)

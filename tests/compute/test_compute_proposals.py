@@ -12,7 +12,7 @@ from tests.compute.helpers import payload, told, until
 from tuner.compute import proposals
 from tuner.compute.backend import ComputeError, WorkerDied
 from tuner.compute.dask import DaskBackend
-from tuner.compute.proposals import proposal
+from tuner.compute.proposals import next_step
 from tuner.compute.tasks import TASKS
 from tuner.compute.worker_pool import Pool
 
@@ -24,7 +24,7 @@ async def test_where_every_worker_dies_a_cheap_proposal_is_computed_here():
     data = payload(told(seed=3), strategy={"draws": 30_000})
     async with Pool(1, back_off_s=0.0) as pool:
         await pool.ready()
-        asked = asyncio.create_task(proposal(pool, data, SOON_S))
+        asked = asyncio.create_task(next_step(pool, data, SOON_S))
         while not asked.done():
             for pid in pool.pids()[:-1]:  # the fork server lives: workers come as fast as they go
                 with contextlib.suppress(ProcessLookupError):
@@ -39,14 +39,14 @@ async def test_where_every_worker_dies_a_cheap_proposal_is_computed_here():
 async def test_a_model_that_answers_needs_no_other():
     data = payload(told(seed=3))
     async with Pool(1) as pool:
-        assert await proposal(pool, data, SOON_S) == (TASKS["propose"](data), "")
+        assert await next_step(pool, data, SOON_S) == (TASKS["next_step"](data), "")
 
 
 @pytest.mark.asyncio
 async def test_what_cannot_be_computed_anywhere_is_a_sentence():
     async with Pool(1) as pool:
         with pytest.raises(ComputeError, match="fallback failed: KeyError: 'space'"):
-            await proposal(pool, {"state": {}}, SOON_S)
+            await next_step(pool, {"state": {}}, SOON_S)
 
 
 @pytest.mark.asyncio
@@ -54,7 +54,7 @@ async def test_the_same_sentence_comes_from_the_daemon_itself(monkeypatch):
     monkeypatch.setattr(proposals, "CHEAP_S", 0.0)
     async with Pool(1) as pool:
         with pytest.raises(ComputeError, match="fallback failed: KeyError: 'space'"):
-            await proposal(pool, {"state": {}}, SOON_S)
+            await next_step(pool, {"state": {}}, SOON_S)
 
 
 @pytest.mark.asyncio
@@ -72,7 +72,7 @@ async def test_a_dask_scheduler_that_comes_back_is_found_again_and_meanwhile_job
             await backend.submit("ping", {"n": 2}).result(SOON_S)
         assert backend.stats().workers == 0
         data = payload(told(seed=3))
-        result, why = await proposal(backend, data, SOON_S)
+        result, why = await next_step(backend, data, SOON_S)
         assert "away" in why
         assert result == TASKS["fallback"](data)
         async with LocalCluster(n_workers=1, scheduler_port=port, **options):

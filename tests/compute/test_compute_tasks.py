@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import asdict
 
 import pytest
 
@@ -8,6 +9,7 @@ from tests.core.helpers import MIXED
 from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
 from tuner.compute import tasks
 from tuner.compute.backend import ComputeError, canonical, job_key
+from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import SpaceError
 
@@ -52,7 +54,7 @@ def test_a_damaged_space_is_refused_with_a_sentence(damage, sentence):
 
 def test_a_proposal_is_the_optimizers_own_and_carries_what_asking_changed():
     optimizer = told(seed=3)
-    found = through_json(tasks.propose, payload(optimizer))
+    found = through_json(tasks.next_step, payload(optimizer))
     reference = Optimizer.from_state(MIXED, optimizer.state(), strategy=STRATEGY)
     proposal = reference.ask()
     assert found["proposal"] == vars(proposal)
@@ -98,7 +100,7 @@ def test_a_question_is_the_optimizers_own():
     optimizer = told()
     new = optimizer.add({"x": 1.0, "k": 5, "s": 0.2, "c": "a"})
     optimizer.tell_outcome(new, True)
-    assert through_json(tasks.question, payload(optimizer)) == {"number": new, "opponent": 3, "repeat": False}
+    assert through_json(tasks.question, payload(optimizer)) == asdict(Question(new, 3))
 
 
 def test_slices_go_through_the_champion():
@@ -161,3 +163,19 @@ def test_a_payload_that_is_not_json_is_refused(value):
 
 def test_the_light_strategy_of_these_tests_is_the_one_that_is_compared_with():
     assert Strategy(**{**LIGHT, "near": tuple(LIGHT["near"])}) == STRATEGY
+
+
+def test_the_next_step_is_a_question_where_an_answer_is_doubtful_and_no_proposal_once_the_budget_is_used_up():
+    optimizer = told()
+    doubtful = payload(optimizer)
+    doubtful["state"]["looks_per_part"] = 3.0
+    asked = through_json(tasks.next_step, doubtful)
+    reference = Optimizer.from_state(MIXED, doubtful["state"], strategy=STRATEGY)
+    assert asked["question"] == vars(reference.question())
+    assert asked["question"]["why"] == "again"
+    assert asked["proposal"] is None
+    assert asked["model"]["asks"] == 0
+    assert asked["model"]["fits"]["preference"] is not None
+    over = through_json(tasks.next_step, payload(optimizer, ended=True))
+    assert (over["proposal"], over["question"]) == (None, None)
+    assert through_json(tasks.fallback, payload(optimizer, ended=True))["proposal"] is None

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from tuner.campaign.earlier import ImportEarlier
 from tuner.campaign.events import GateResult, Source
 from tuner.campaign.people import URGENT as URGENT_OF_PEOPLE
 from tuner.campaign.people import (
@@ -9,6 +10,7 @@ from tuner.campaign.people import (
     Approve,
     ChangeLot,
     CommandBase,
+    ConfirmChange,
     Exclude,
     GoHome,
     Hold,
@@ -23,6 +25,7 @@ from tuner.campaign.people import (
     Tie,
 )
 from tuner.campaign.terms import Terms
+from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.records import Memory, Proposal, Setting
 
 __all__ = [
@@ -31,16 +34,20 @@ __all__ = [
     "AnswerHome",
     "AnswerSetting",
     "Approve",
+    "Ask",
     "BeginTrial",
     "ChangeLot",
     "ChangeTerms",
     "Command",
     "CommandBase",
+    "ConfirmChange",
     "Create",
+    "DelayHome",
     "Exclude",
     "Fault",
     "GoHome",
     "Hold",
+    "ImportEarlier",
     "Interrupt",
     "Judge",
     "MachineOutcome",
@@ -77,6 +84,14 @@ class Propose(CommandBase):
 
     proposal: Proposal
     source: Source
+    model: Memory
+    engine: str = ""
+
+
+class Ask(CommandBase):
+    """The compute process has a question; None: nothing is worth asking, and the budget allows no further trial."""
+
+    question: Question | None
     model: Memory
     engine: str = ""
 
@@ -126,6 +141,13 @@ class AnswerHome(CommandBase):
     read_back: Setting | None = None
 
 
+class DelayHome(CommandBase):
+    """The machine is not home yet and is tried again, as long as it takes."""
+
+    text: str
+    read_back: Setting | None = None
+
+
 class Interrupt(CommandBase):
     """The daemon was away: what was under way is not known to have happened."""
 
@@ -166,13 +188,17 @@ Command = (
     | Exclude
     | Repeat
     | ChangeLot
+    | ConfirmChange
+    | ImportEarlier
     | Propose
+    | Ask
     | SendSetting
     | AnswerSetting
     | BeginTrial
     | MachineOutcome
     | Fault
     | AnswerHome
+    | DelayHome
     | Interrupt
     | Park
     | Reduel

@@ -1,4 +1,4 @@
-"""From a state and a command to events, or a refusal; pure. `automatic` adds what follows without being asked."""
+"""From a state and a command to events, or a refusal; pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from tuner.basics.text import counted
 from tuner.basics.vocabulary import ENDED
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
+from tuner.campaign.automatic import budget_end, part_tag
+from tuner.campaign.by_hand import needed
+from tuner.campaign.importing import fitting, objection, problems, same, unreadable
 from tuner.campaign.moves import MOVES, illegal
-from tuner.campaign.questions import due, sides
+from tuner.campaign.questions import due
 from tuner.campaign.state import MOVED_STAGES, CampaignTrial, Mode, Stage, State
-from tuner.campaign.windows import may_ask_at
-from tuner.core.optimizer.records import Judgment, Setting
-
-START_REASON = "The known-good setting: what every other part is compared with first."
+from tuner.core.optimizer.records import Judgment
 
 
 class Refusal(Exception):  # noqa: N818 - the design's word; it is an answer, not a defect
@@ -30,11 +30,12 @@ class Refusal(Exception):  # noqa: N818 - the design's word; it is an answer, no
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who asks: a person or program by name, and what it may do."""
+    """Who asks: a person or program by name, what it may do, and whether a PIN or badge has proved the name."""
 
     name: str
     role: str
     via: str = ""
+    proved: bool = False
 
     @property
     def signature(self) -> str:
@@ -56,67 +57,6 @@ def decide(state: State | None, command: c.Command, actor: Actor, now: datetime)
     if (why := illegal(state.name, state.mode, command)) is not None:
         raise Refusal("illegal_state" if MOVES[type(command)].of_people else "stale", why)
     return _RULES[type(command)](state, command, actor, now)
-
-
-def automatic(state: State, now: datetime) -> e.Event | None:
-    """The next event that follows from the state by itself, or None."""
-    duel = state.duel
-    if duel is not None and not (state.trials[duel.left - 1].usable and state.trials[duel.right - 1].usable):
-        return e.DuelClosed(duel=duel.number, reason="one of its parts is out of account")
-    if duel is not None and state.mode in ENDED:
-        return e.DuelClosed(duel=duel.number, reason=f"tuning is {state.mode.lower()}")
-    trial = state.trial
-    if trial is not None and state.mode in ENDED and (trial.stage is not Stage.RUNNING or state.mode is Mode.ABORTED):
-        return e.TrialDropped(trial=trial.number, reason=f"tuning is {state.mode.lower()}")
-    if state.mode is not Mode.EXECUTE:
-        return None
-    if trial is not None:
-        if trial.stage is Stage.PROPOSED and not state.terms.policy.approval:
-            return e.ProposalApproved(trial=trial.number)
-        return None
-    return None if duel is not None else _next_step(state, now)
-
-
-def _next_step(state: State, now: datetime) -> e.Event | None:
-    """What comes when neither a trial nor a question is open; None if it takes time or a computation."""
-    question = due(state)
-    if question is not None:
-        if may_ask_at(state.terms.policy.questions, now, [d.asked_at for d in state.duels[-1000:]]) != now:
-            return None
-        left, right = sides(state, question[0], question[1])
-        return e.DuelAsked(duel=len(state.duels) + 1, left=left, right=right, why=question[2])
-    end = budget_end(state)
-    if end is not None:
-        return e.CampaignCompleted(reason=end)
-    if not state.begun:
-        return _proposal(state, state.terms.known_good, "start", START_REASON)
-    if state.repeat:
-        old = state.trials[state.repeat[0] - 1]
-        again = _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
-        return again.model_copy(update={"repeats": old.number})
-    return None
-
-
-def budget_end(state: State) -> str | None:
-    """Why the budget allows no further trial, or None."""
-    budget = state.terms.budget
-    if state.spent >= budget.trials:
-        return f"the budget of {counted(budget.trials, 'trial')} is used up"
-    if budget.scrap is not None and state.scrap >= max(budget.scrap, 1):
-        return f"the budget of {counted(budget.scrap, 'non-valid trial')} is used up"
-    return None
-
-
-def _proposal(state: State, setting: Setting, source: e.Source, reason: str) -> e.ProposalMade:
-    number = len(state.trials) + 1
-    return e.ProposalMade(
-        trial=number, tag=_tag(state, number), setting=setting, source=source, reason=reason, opponent=state.champion
-    )
-
-
-def _tag(state: State, number: int) -> str:
-    """Short enough to be written on a part."""
-    return f"{state.name[0].upper()}{number}"
 
 
 def _get(state: State, number: int) -> CampaignTrial:
@@ -141,15 +81,19 @@ def _waiting(state: State, number: int) -> CampaignTrial:
 
 
 def _change(state: State, command: c.ChangeTerms, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
-    if command.terms == state.terms:
+    terms = command.terms.like(state.terms)
+    if terms == state.terms:
         return ()
-    if command.terms.fixed() != state.terms.fixed():
+    if terms.fixed() != state.terms.fixed():
         raise Refusal(
             "fixed_terms",
             f"the campaign {state.name} cannot change its machine, seed, parameters or constraints: "
             "its trials would mean something else; make a new campaign with another name",
         )
-    return (e.TermsChanged(terms=command.terms),)
+    for parameter in terms.parameters:  # the resolution it began with may not go with a new limit
+        for complaint in parameter.more_complaints():
+            raise Refusal("config", f"{parameter.name}: {'.'.join(map(str, complaint.path))}: {complaint.sentence}")
+    return (e.TermsChanged(terms=terms),)
 
 
 def _start(state: State, command: c.Start, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -268,9 +212,21 @@ def _propose(state: State, command: c.Propose, actor: Actor, now: datetime) -> t
     if state.trial is not None:
         raise Refusal("stale", "no proposal is wanted by now")
     number = len(state.trials) + 1
-    told = {**command.proposal.to_json(), "trial": number, "tag": _tag(state, number)}
+    told = {**command.proposal.to_json(), "trial": number, "tag": part_tag(state, number)}
     del told["number"]
     return (e.ProposalMade(**told, source=command.source, model=command.model, engine=command.engine),)
+
+
+def _ask(state: State, command: c.Ask, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    question, end = command.question, budget_end(state)
+    if state.trial is not None or state.duel is not None or due(state) is not None:
+        raise Refusal("stale", "no question is wanted by now")
+    if question is None:
+        return () if end is None else (e.CampaignCompleted(reason=end),)
+    if not all(_get(state, number).usable for number in (question.number, question.opponent)):
+        raise Refusal("stale", "one of the parts is out of account by now")
+    asked = {"trial": question.number, "opponent": question.opponent, "why": question.why}
+    return (e.DuelWanted(**asked, model=command.model, engine=command.engine),)
 
 
 def _answered(state: State, command: c.AnswerSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -293,6 +249,8 @@ def _begin(state: State, command: c.BeginTrial, actor: Actor, now: datetime) -> 
 
 def _send(state: State, command: c.SendSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
     trial = _open(state, command.trial, Stage.APPROVED, Stage.SENT)
+    if needed(state) is not None:
+        raise Refusal("stale", f"trial {trial.number} waits for a change by hand")
     return (e.SettingSent(trial=trial.number),) if trial.stage is Stage.APPROVED else ()
 
 
@@ -317,6 +275,38 @@ def _go_home(state: State, command: c.GoHome, actor: Actor, now: datetime) -> tu
     if state.terms.policy.dry_run and state.machine.requested is None:
         raise Refusal("dry_run", "this is a dry run: the machine was never moved, and nothing is sent to it")
     return (e.HomeWanted(reason=f"{actor.name} asked for it"),)
+
+
+def _confirm(state: State, command: c.ConfirmChange, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    change = state.change
+    if change is None:
+        raise Refusal("not_open", f"no change by hand is asked for in the campaign {state.name}")
+    if command.change != change.number:
+        raise Refusal("not_open", f"change {command.change} is not asked for any more; look at change {change.number}")
+    return (e.ChangeConfirmed(change=change.number, setting=change.setting),)
+
+
+def _import(state: State, command: c.ImportEarlier, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if why := problems(state.terms, command):
+        raise Refusal("bad_request", f"nothing was imported: {why}")
+    trials = tuple(
+        trial.model_copy(update={"setting": fitting(state.terms, trial.setting)}) for trial in command.trials
+    )
+    if any(same(one, trials, command.judgments) for one in state.imports):
+        raise Refusal("unchanged", f"the campaign {state.name} knows these trials and judgments already")
+    if unreadable(command.model, len(trials)):
+        raise Refusal("bad_request", "nothing was imported: what the model remembered cannot be read; leave it out")
+    own = command.discount == 1.0
+    if own and (why := objection(state, command)):
+        raise Refusal("not_allowed", f"nothing was imported: {why}")
+    brought = {"trials": trials, "judgments": command.judgments, "model": command.model if own else None}
+    return (e.EarlierImported(source=command.source, discount=command.discount, **brought),)
+
+
+def _delay_home(state: State, command: c.DelayHome, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if state.machine.home_wanted is None:
+        raise Refusal("stale", "the machine is not wanted home by now")
+    return () if state.machine.home_failed == command.text else (e.HomeDelayed(**dict(command)),)
 
 
 def _fault(state: State, command: c.Fault, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -344,12 +334,16 @@ _RULES: dict[type[Any], Callable[[State, Any, Actor, datetime], tuple[e.Event, .
     c.Repeat: _repeat,
     c.ChangeLot: lambda s, k, a, n: () if k.lot == s.lot else (e.LotChanged(lot=k.lot),),
     c.Propose: _propose,
+    c.Ask: _ask,
     c.SendSetting: _send,
     c.AnswerSetting: _answered,
     c.BeginTrial: _begin,
     c.MachineOutcome: _outcome,
     c.Fault: _fault,
     c.AnswerHome: lambda s, k, a, n: (e.HomeAnswered(**dict(k)),),
+    c.DelayHome: _delay_home,
+    c.ConfirmChange: _confirm,
+    c.ImportEarlier: _import,
     c.Interrupt: _interrupt,
     c.Park: _park,
     c.Reduel: lambda s, k, a, n: () if s.reduel else (e.ReduelDue(),),

@@ -7,15 +7,16 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
-from tuner.campaign.decide import budget_end
-from tuner.campaign.questions import due
+from tuner.campaign.asking_times import may_ask_at
+from tuner.campaign.automatic import budget_end
+from tuner.campaign.by_hand import needed
+from tuner.campaign.questions import due, model_may_ask, to_remake
 from tuner.campaign.state import Mode, Stage, State
-from tuner.campaign.windows import may_ask_at
 
 
 @dataclass(frozen=True, slots=True)
-class ComputeProposal:
-    """Compute the next setting; `basis` names what the model is to know."""
+class ComputeNext:
+    """Compute the next setting or the next question; `basis` names what the model is to know."""
 
     basis: str
 
@@ -41,7 +42,7 @@ class ReturnHome:
     reason: str
 
 
-Effect = ComputeProposal | Send | Run | ReturnHome
+Effect = ComputeNext | Send | Run | ReturnHome
 
 
 def wanted(state: State) -> Effect | None:
@@ -55,32 +56,38 @@ def wanted(state: State) -> Effect | None:
         return None
     if trial is not None:
         if trial.stage in (Stage.APPROVED, Stage.SENT):
-            return Send(trial.number)
+            return None if needed(state) is not None else Send(trial.number)  # people come before the machine
         return Run(trial.number) if trial.stage is Stage.APPLIED else None
-    if proposal_due(state):
-        return ComputeProposal(basis(state))
+    if model_due(state):
+        return ComputeNext(basis(state))
     return None
 
 
-def proposal_due(state: State) -> bool:
-    """Whether the model is to propose the next setting."""
+def model_due(state: State) -> bool:
+    """Whether the model is to propose the next setting, or to say what is worth asking."""
     return (
         state.mode is Mode.EXECUTE
         and state.trial is None
         and state.duel is None
         and state.begun
-        and not state.repeat
+        and (budget_end(state) is not None or (not state.repeat and to_remake(state) is None))
         and due(state) is None
-        and budget_end(state) is None
+        and (budget_end(state) is None or model_may_ask(state))
     )
 
 
 def basis(state: State) -> str:
-    """A digest of all that a proposal depends on."""
+    """A digest of all that the next step depends on."""
     trials = [(t.number, t.stage.value, t.valid, t.excluded is not None) for t in state.trials]
     judgments = [j.known for j in state.active]
-    budget = state.terms.budget
-    known = (state.name, state.terms.seed, budget.trials, budget.scrap, state.memory.asks, trials, judgments)
+    budget, policy = state.terms.budget, state.terms.policy
+    known = (
+        (state.name, state.terms.seed, budget.trials, budget.scrap),
+        (policy.tray, policy.looks_per_part, policy.repeat_after),
+        [parameter.cost for parameter in state.terms.parameters],
+        (state.memory.asks, trials, judgments),
+        [(one.at.isoformat(), one.source, one.discount) for one in state.imports],
+    )
     return hashlib.sha256(repr(known).encode()).hexdigest()
 
 

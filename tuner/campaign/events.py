@@ -4,12 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.terms import Terms
+from tuner.core.optimizer.questions import Why
 from tuner.core.optimizer.records import Memory, Setting
 
 SettingMap = Setting  # the name that the road to the machine uses
 GateResult = Literal["applied", "refused", "failed", "unverified"]
-Source = Literal["start", "model", "fallback", "repeat"]
+Source = Literal["start", "model", "fallback", "repeat", "lot"]
 
 
 class EventBase(BaseModel):
@@ -160,6 +162,17 @@ class OutcomeTold(EventBase):
     photo: str | None = None
 
 
+class DuelWanted(EventBase):
+    """The model wants two parts compared: an answer again that may be a slip, or a further comparison."""
+
+    type: Literal["duel_wanted"] = "duel_wanted"
+    trial: int
+    opponent: int
+    why: Literal["again", "compare"]
+    model: Memory | None = None  # clients are not told
+    engine: str = ""
+
+
 class DuelAsked(EventBase):
     """A question to the operators: is the left or the right part better?"""
 
@@ -167,7 +180,7 @@ class DuelAsked(EventBase):
     duel: int
     left: int
     right: int
-    why: Literal["new", "repeat", "reduel"] = "new"
+    why: Why = "new"
 
 
 class DuelClosed(EventBase):
@@ -226,6 +239,37 @@ class LotChanged(EventBase):
     lot: str
 
 
+class ChangeAsked(EventBase):
+    """A person is to change manual parameters: for a trial, or, without one, for the known-good setting.
+
+    Until it is confirmed nobody knows which values they have.
+    """
+
+    type: Literal["change_asked"] = "change_asked"
+    change: int
+    setting: Setting
+    trial: int | None = None
+
+
+class ChangeConfirmed(EventBase):
+    """A person has changed manual parameters as it was asked."""
+
+    type: Literal["change_confirmed"] = "change_confirmed"
+    change: int
+    setting: Setting
+
+
+class EarlierImported(EventBase):
+    """Trials and judgments of an earlier campaign: with a discount they inform the model, without one they are own."""
+
+    type: Literal["earlier_imported"] = "earlier_imported"
+    source: str
+    discount: float
+    trials: tuple[EarlierTrial, ...]
+    judgments: tuple[EarlierJudgment, ...] = ()
+    model: Memory | None = None  # clients are not told
+
+
 class HomeWanted(EventBase):
     """The machine is to return to its known-good setting."""
 
@@ -239,6 +283,14 @@ class HomeAnswered(EventBase):
     type: Literal["home_answered"] = "home_answered"
     result: GateResult
     text: str = ""
+    read_back: Setting | None = None
+
+
+class HomeDelayed(EventBase):
+    """The machine is not at its known-good setting, for this reason; it is tried again, as long as it takes."""
+
+    type: Literal["home_delayed"] = "home_delayed"
+    text: str
     read_back: Setting | None = None
 
 
@@ -260,6 +312,7 @@ Event = Annotated[
     | TrialInterrupted
     | TrialDropped
     | OutcomeTold
+    | DuelWanted
     | DuelAsked
     | DuelClosed
     | JudgmentGiven
@@ -268,8 +321,12 @@ Event = Annotated[
     | RepeatWanted
     | ReduelDue
     | LotChanged
+    | ChangeAsked
+    | ChangeConfirmed
+    | EarlierImported
     | HomeWanted
-    | HomeAnswered,
+    | HomeAnswered
+    | HomeDelayed,
     Field(discriminator="type"),
 ]
 

@@ -9,8 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from tuner.campaign import events as e
+from tuner.campaign.importing import imported
 from tuner.campaign.moves import LEADS
-from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Duel, MachineState, Stage, State
+from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Change, Duel, MachineState, Stage, State
+from tuner.core.optimizer.questions import Question
 from tuner.errors import TunerError
 
 
@@ -49,6 +51,8 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         changed = _RULES[type(one.event)](_moved(state, one), one.event, one)
     except (IndexError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
+    if changed.wanted is not None and type(one.event) in _NEWS:
+        changed = replace(changed, wanted=None)  # the model did not know that
     return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
 
 
@@ -108,7 +112,11 @@ def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
 
 
 def _without_fault(state: State, event: e.Event, one: Recorded) -> State:
-    return replace(state, fault=None)
+    """Somebody goes on: a machine that does not come home has been looked at, and is sent its next setting instead."""
+    machine = state.machine
+    if machine.home_failed is not None:
+        machine = replace(machine, home_wanted=None)
+    return replace(state, fault=None, machine=machine)
 
 
 def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
@@ -119,7 +127,8 @@ def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
 
 
 def _aborted(state: State, event: e.CampaignAborted, one: Recorded) -> State:
-    return replace(state, machine=replace(state.machine, verified=False, home=False, home_wanted=None))
+    machine = replace(state.machine, verified=False, home=False, home_wanted=None)
+    return replace(state, machine=machine, change=None)
 
 
 def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
@@ -177,8 +186,10 @@ def _outcome(state: State, event: e.OutcomeTold, one: Recorded) -> State:
 
 def _dropped(state: State, event: e.TrialDropped, one: Recorded) -> State:
     state = _trial(state, event.trial, stage=Stage.DROPPED, outcome_reason=event.reason, ended_at=one.at)
-    repeats = state.trials[event.trial - 1].repeats
-    return state if repeats is None else replace(state, repeat=(repeats, *state.repeat))  # it is still to be made
+    trial = state.trials[event.trial - 1]
+    if trial.repeats is None or trial.source == "lot":  # whether a champion is still to be made says the lot
+        return state
+    return replace(state, repeat=(trial.repeats, *state.repeat))  # it is still to be made
 
 
 def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
@@ -186,7 +197,13 @@ def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
         raise IndexError(event.duel)
     _known(state, event.left, event.right)
     duel = Duel(event.duel, event.left, event.right, event.why, one.at)
-    return replace(state, duels=(*state.duels, duel), reduel=state.reduel and event.why != "reduel")
+    return replace(state, duels=(*state.duels, duel), reduel=state.reduel and event.why != "reduel", wanted=None)
+
+
+def _duel_wanted(state: State, event: e.DuelWanted, one: Recorded) -> State:
+    _known(state, event.trial, event.opponent)
+    question = Question(event.trial, event.opponent, repeat=event.why == "again", why=event.why)
+    return replace(state, wanted=question, memory=event.model or state.memory)
 
 
 def _judged(state: State, event: e.JudgmentGiven, one: Recorded) -> State:
@@ -215,6 +232,20 @@ def _repeat_wanted(state: State, event: e.RepeatWanted, one: Recorded) -> State:
     return replace(state, repeat=(*state.repeat, event.trial))
 
 
+def _change_asked(state: State, event: e.ChangeAsked, one: Recorded) -> State:
+    if event.change != state.changes + 1:
+        raise IndexError(event.change)
+    known = {name: value for name, value in state.manual.items() if name not in event.setting}
+    change = Change(event.change, event.setting, event.trial, one.at)
+    return replace(state, manual=known, change=change, changes=event.change)
+
+
+def _change_confirmed(state: State, event: e.ChangeConfirmed, one: Recorded) -> State:
+    if event.change != state.changes:
+        raise IndexError(event.change)
+    return replace(state, manual={**state.manual, **event.setting}, change=None)
+
+
 def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
     return replace(state, machine=replace(state.machine, home_wanted=event.reason, home=False, home_failed=None))
 
@@ -228,11 +259,28 @@ def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
         home=applied,
         home_failed=None if applied else event.text,
     )
-    trial = state.trial
-    if trial is not None and trial.stage in (Stage.SENT, Stage.APPLIED):  # its setting is not the machine's any more
-        state = _trial(state, trial.number, stage=Stage.APPROVED)
-    return replace(state, machine=machine)
+    return replace(_sent_again(state), machine=machine)
 
+
+def _home_delayed(state: State, event: e.HomeDelayed, one: Recorded) -> State:
+    machine = MachineState(
+        requested=state.terms.known_good,
+        read_back=event.read_back if event.read_back is not None else state.machine.read_back,
+        home_wanted=state.machine.home_wanted,
+        home_failed=event.text,
+    )
+    return replace(_sent_again(state), machine=machine)
+
+
+def _sent_again(state: State) -> State:
+    """The setting of the open trial is not the machine's any more."""
+    trial = state.trial
+    if trial is not None and trial.stage in (Stage.SENT, Stage.APPLIED):
+        return _trial(state, trial.number, stage=Stage.APPROVED)
+    return state
+
+
+_NEWS = (e.TermsChanged, e.OutcomeTold, e.JudgmentGiven, e.JudgmentRetracted, e.TrialExcluded, e.EarlierImported)
 
 _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.TermsChanged: _terms_changed,
@@ -253,6 +301,7 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.TrialInterrupted: _interrupted,
     e.TrialDropped: _dropped,
     e.OutcomeTold: _outcome,
+    e.DuelWanted: _duel_wanted,
     e.DuelAsked: _asked,
     e.DuelClosed: lambda s, ev, one: _duel(s, ev.duel, closed=ev.reason),
     e.JudgmentGiven: _judged,
@@ -261,8 +310,12 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.RepeatWanted: _repeat_wanted,
     e.ReduelDue: lambda s, ev, one: replace(s, reduel=True),
     e.LotChanged: lambda s, ev, one: replace(s, lot=ev.lot),
+    e.ChangeAsked: _change_asked,
+    e.ChangeConfirmed: _change_confirmed,
+    e.EarlierImported: lambda s, ev, one: imported(s, ev, one.at, one.actor),
     e.HomeWanted: _home_wanted,
     e.HomeAnswered: _home_answered,
+    e.HomeDelayed: _home_delayed,
 }
 
 

@@ -2,30 +2,43 @@
 
 from typing import Any
 
+from tuner.campaign.automatic import budget_end
+from tuner.campaign.importing import as_earlier
 from tuner.campaign.state import CampaignTrial, Stage, State
-from tuner.core.optimizer.records import FITS, Judgment, OptimizerState, Trial
+from tuner.core.optimizer.records import FITS, REJECTED, Judgment, OptimizerState, Trial
 
 
 def model_input(state: State) -> dict[str, Any]:
-    """Space and optimiser state: the same data give the same proposal, bit for bit."""
-    return {"space": state.terms.space_json(), "state": optimizer_state(state).to_json()}
+    """Space, optimiser state and whether the budget is used up: the same data give the same answer, bit for bit."""
+    return {
+        "space": state.terms.space_json(),
+        "state": optimizer_state(state).to_json(),
+        "ended": budget_end(state) is not None,
+    }
 
 
 def optimizer_state(state: State) -> OptimizerState:
     """The state of an optimiser that was told what the campaign knows."""
-    budget = state.terms.budget
+    budget, policy = state.terms.budget, state.terms.policy
     # by their order and not by name: who answers first does not change a proposal, and names stay in the daemon
     operators = {name: f"operator {place}" for place, name in enumerate(operator_names(state), 1)}
+    # after the campaign's own, so that these have the numbers that people know
+    earlier, said = as_earlier(state.imports, len(state.trials), len(state.told))
     return OptimizerState.of(
         state.memory,
         seed=state.terms.seed,
         budget=budget.trials,
         scrap_budget=budget.scrap,
+        tray=policy.tray,
+        looks_per_part=policy.looks_per_part if policy.repeat_after is None else 1.0,
         fits=state.memory.fits or dict.fromkeys(FITS),
-        trials=tuple(map(_told, state.trials)),
-        judgments=tuple(
-            Judgment.of(judgment, number=place, operator=operators[judgment.operator])
-            for place, judgment in enumerate(state.active, 1)
+        trials=(*map(_told, state.trials), *earlier),
+        judgments=(
+            *(
+                Judgment.of(judgment, number=place, operator=operators[judgment.operator])
+                for place, judgment in enumerate(state.told, 1)
+            ),
+            *said,
         ),
     )
 
@@ -37,11 +50,10 @@ def operator_names(state: State) -> list[str]:
 
 def _told(trial: CampaignTrial) -> Trial:
     """What the optimiser needs to know: people's reasons stay in the daemon."""
-    rejected = trial.stage is Stage.REJECTED  # nobody wants to see its like again
-    left_out = trial.excluded is not None or trial.stage is Stage.DROPPED
+    left_out = "left out" if trial.excluded is not None or trial.stage is Stage.DROPPED else None
     return Trial.of(
         trial,
-        valid=False if rejected else trial.valid if trial.stage is Stage.DONE else None,
+        valid=trial.valid if trial.stage is Stage.DONE else None,
         outcome_reason="",
-        excluded="left out" if left_out else None,
+        excluded=REJECTED if trial.stage is Stage.REJECTED else left_out,
     )

@@ -139,6 +139,12 @@ class Repeat(CommandBase):
     trial: Number = Field(description="its number")
 
 
+class ConfirmChange(CommandBase):
+    """Say that a change was made by hand as it was asked for."""
+
+    change: Number = Field(description="its number")
+
+
 class ChangeLot(CommandBase):
     """The material is another one from now on."""
 

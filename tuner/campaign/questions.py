@@ -1,68 +1,52 @@
-"""Which duel is due: a new part's, the champion's again by the calendar, or an old one again to learn the noise."""
+"""Which duel is due: the library's rules for a campaign's state, and what the model wants asked."""
 
 import hashlib
-from collections import Counter
-from typing import Literal
+from dataclasses import replace
 
-from tuner.campaign.state import State
-from tuner.core.optimizer.records import Judgment
-
-Why = Literal["new", "repeat", "reduel"]
+from tuner.campaign.state import Stage, State
+from tuner.core.optimizer.questions import Asked, Question
 
 
-def due(state: State) -> tuple[int, int, Why] | None:
-    """The two trials of the next question and why it is asked, or None."""
+def due(state: State) -> Question | None:
+    """The next question, or None: one that needs no model comes first."""
+    plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=state.reduel)
+    if plain is not None and plain.why == "new":
+        return replace(plain, opponent=_part(state, plain.opponent, state.trials[plain.number - 1].lot))
+    return plain or state.wanted
+
+
+def asked(state: State) -> Asked:
+    """What was asked so far; a part that was made again from a new lot stands for the trial that it repeats."""
+    champion, number = state.decided
+    own = [trial for trial in state.trials if trial.number not in state.remade]
+    deciding = next((judgment for judgment in state.told if judgment.number == number), None)
+    return Asked(own, state.told, champion, deciding)
+
+
+def to_remake(state: State) -> int | None:
+    """The champion that is to be made again, because the lot is another one than that of its part."""
     champion = state.champion
-    if champion is None:
+    if not state.terms.policy.remake_after_lot or champion is None or state.trials[champion - 1].lot == state.lot:
         return None
-    judged = frozenset[int]().union(*(j.pair for j in state.active))
-    for trial in state.trials:
-        if not trial.usable or trial.number in judged or trial.number == champion:
-            continue
-        opponent = trial.opponent
-        if opponent is None or not state.trials[opponent - 1].usable:
-            opponent = champion
-        return trial.number, opponent, "new"
-    if state.reduel and (pair := _deciding(state, champion)) is not None:
-        return *pair, "reduel"
-    if state.terms.policy.repeat_after and _since_repeat(state) >= state.terms.policy.repeat_after:
-        return *_repeat(state), "repeat"
-    return None
+    tried = (t for t in state.trials if t.source == "lot" and t.repeats == champion and t.lot == state.lot)
+    # one that made scrap or was rejected is not tried again: then the old part stays the reference
+    return None if any(t.stage is not Stage.DROPPED for t in tried) else champion
 
 
-def sides(state: State, a: int, b: int) -> tuple[int, int]:
+def _part(state: State, number: int, lot: str) -> int:
+    """The part to compare with: of the same lot, if the trial was made again from it."""
+    again = [t for t in state.trials if t.usable and t.lot == lot and state.remade.get(t.number) == number]
+    return again[-1].number if again and state.trials[number - 1].lot != lot else number
+
+
+def model_may_ask(state: State) -> bool:
+    """Whether the model may find something worth asking beside the new parts' duels."""
+    policy = state.terms.policy
+    return policy.repeat_after is None and policy.looks_per_part > 1.0 and bool(state.active)
+
+
+def sides(state: State, question: Question) -> tuple[int, int]:
     """Left and right, as if by chance: nobody should learn that the new part is always on one side."""
     digest = hashlib.sha256(f"{state.name} {state.terms.seed} {len(state.duels)}".encode()).digest()
-    return (a, b) if digest[0] % 2 else (b, a)
-
-
-def _deciding(state: State, champion: int) -> tuple[int, int] | None:
-    """The champion and the one it followed, or whom it met last."""
-    met = [j for j in state.active if champion in j.pair]
-    if not met:
-        return None
-    number = state.decided[1]
-    judgment = next((j for j in met if j.number == number), met[-1])
-    return champion, next(iter(judgment.pair - {champion}))
-
-
-def _since_repeat(state: State) -> int:
-    seen: set[frozenset[int]] = set()
-    since = 0
-    for judgment in state.active:
-        since = 0 if judgment.pair in seen else since + 1
-        seen.add(judgment.pair)
-    return since
-
-
-def _repeat(state: State) -> tuple[int, int]:
-    """The duel that made the champion, if it was asked once; else the latest of those asked least."""
-    asked = Counter(j.pair for j in state.active)
-    number = state.decided[1]
-
-    def worth(judgment: Judgment) -> tuple[bool, int, int]:
-        deciding = judgment.number == number and asked[judgment.pair] == 1
-        return deciding, -asked[judgment.pair], judgment.number
-
-    best = max(state.active, key=worth)
-    return best.left, best.right
+    pair = question.number, question.opponent
+    return pair if digest[0] % 2 else (pair[1], pair[0])

@@ -1,4 +1,4 @@
-"""What may happen next: the states after every possible answer, so that their proposals can be computed beforehand."""
+"""What may happen next: the states after every possible answer, so that what follows can be computed beforehand."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,14 +7,14 @@ from datetime import datetime
 from tuner.basics.vocabulary import Answer, Role
 from tuner.campaign import events as e
 from tuner.campaign.decide import Actor, Refusal, decide
-from tuner.campaign.effects import proposal_due
+from tuner.campaign.effects import model_due
 from tuner.campaign.people import answer_to
 from tuner.campaign.state import Duel, Stage, State
 from tuner.campaign.step import follow
 
 
 def futures(state: State, now: datetime, operators: tuple[str, ...]) -> Iterator[State]:
-    """States in which a proposal is due, after answers that `operators` may give; the likely ones first."""
+    """States in which the model is to say what comes next, after answers `operators` may give; likely ones first."""
     yield from _deeper(state, now, operators, depth=2)
 
 
@@ -32,7 +32,7 @@ def _deeper(state: State, now: datetime, operators: tuple[str, ...], depth: int)
         ]
     for event in events:
         after = follow(state.name, state, [event], "speculation", now)[-1][1]
-        if proposal_due(after):
+        if model_due(after):
             yield after
         else:
             yield from _deeper(after, now, operators, depth - 1)

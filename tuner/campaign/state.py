@@ -1,16 +1,17 @@
 """A campaign's state: what the fold of its events knows, as frozen data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
 
 from tuner.basics.vocabulary import Mode as Mode
 from tuner.basics.vocabulary import Stage as Stage
+from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.events import Source
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.champion import champion_of
+from tuner.core.optimizer.questions import Question, Why
 from tuner.core.optimizer.records import Judgment, Memory, Proposal, Setting, Trial
 
 NO_MEMORY = Memory()
@@ -52,7 +53,7 @@ class Duel:
     number: int
     left: int
     right: int
-    why: Literal["new", "repeat", "reduel"]
+    why: Why
     asked_at: datetime
     judgment: int | None = None
     closed: str | None = None
@@ -77,6 +78,27 @@ class CampaignJudgment(Judgment):
     at: datetime
     took_s: float | None
     by: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """What somebody is asked to change by hand, for a trial or for the known-good setting."""
+
+    number: int
+    setting: Setting
+    trial: int | None
+    asked_at: datetime
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was imported from an earlier campaign, and what it counts for; 1: it became the campaign's own."""
+
+    source: str
+    discount: float
+    at: datetime
+    trials: tuple[EarlierTrial, ...]
+    judgments: tuple[EarlierJudgment, ...]
 
 
 @dataclass(frozen=True)
@@ -118,6 +140,11 @@ class State:
         memory: What the optimiser carries from proposal to proposal.
         repeat: The trials whose settings somebody wants made again, in order.
         reduel: Whether the champion is to be judged again.
+        wanted: What the model wants asked, until it is.
+        manual: The values of manual parameters, as far as somebody has confirmed them.
+        change: What somebody is asked to change by hand.
+        changes: How often somebody was asked.
+        imports: What was imported from earlier campaigns.
     """
 
     name: str
@@ -138,6 +165,11 @@ class State:
     memory: Memory = NO_MEMORY
     repeat: tuple[int, ...] = ()
     reduel: bool = False
+    wanted: Question | None = None
+    manual: Setting = field(default_factory=dict)
+    change: Change | None = None
+    changes: int = 0
+    imports: tuple[Imported, ...] = ()
 
     @property
     def trial(self) -> CampaignTrial | None:
@@ -164,13 +196,38 @@ class State:
         )
 
     @cached_property
+    def remade(self) -> dict[int, int]:
+        """The trials that are a champion made again from a new lot, and the trial whose setting each has."""
+        return {t.number: t.repeats for t in self.trials if t.source == "lot" and t.repeats is not None}
+
+    def original(self, number: int) -> int:
+        """The trial itself, or the one that it makes again from a new lot."""
+        return self.remade.get(number, number)
+
+    @cached_property
+    def told(self) -> tuple[CampaignJudgment, ...]:
+        """The judgments that count, about settings: what was said of a part remade counts for the one it stands for."""
+        if not self.remade:
+            return self.active
+        return tuple(
+            replace(
+                one,
+                left=self.original(one.left),
+                right=self.original(one.right),
+                winner=None if one.winner is None else self.original(one.winner),
+            )
+            for one in self.active
+        )
+
+    @cached_property
     def decided(self) -> tuple[int | None, int | None]:
         """The champion, and the number of the judgment that made it one.
 
-        Where the judges' answers are doubted, the champion is the trial that the model believed best.
+        Where the judges' answers are doubted or some were ties, the champion is the trial that the model believed best.
         """
-        champion, deciding = champion_of([t.number for t in self.trials if t.usable], self.active)
-        leader = self.memory.leader
+        usable = [t.number for t in self.trials if t.usable and t.number not in self.remade]
+        champion, deciding = champion_of(usable, self.told)
+        leader = None if self.memory.leader is None else self.original(self.memory.leader)
         if leader is not None and leader <= len(self.trials) and self.trials[leader - 1].usable:
             champion = leader
         return champion, None if deciding is None else deciding.number

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from tuner.campaign.automatic import automatic
 from tuner.campaign.commands import Command
-from tuner.campaign.decide import Actor, automatic, decide
+from tuner.campaign.decide import Actor, decide
 from tuner.campaign.events import Event
 from tuner.campaign.evolve import Recorded, evolve
 from tuner.campaign.state import State

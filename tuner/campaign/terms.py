@@ -5,11 +5,13 @@ from typing import Any
 from pydantic import Field
 
 from tuner.config.campaign import AdapterDeadlines, Budget, Campaign, Policy
-from tuner.config.parameters import Parameter
+from tuner.config.parameters import Continuous, Parameter
 from tuner.config.section import Section
 
 # what may change in a campaign under way; everything else is what its trials mean
-CHANGEABLE_OF_PARAMETER = frozenset({"start", "unit", "step_limit", "rate_limit", "tolerance", "order"})
+CHANGEABLE_OF_PARAMETER = frozenset(
+    {"start", "label", "unit", "step_limit", "rate_limit", "tolerance", "order", "change_cost", "manual"}
+)
 
 
 class AdapterTerms(Section):
@@ -18,6 +20,7 @@ class AdapterTerms(Section):
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     deadlines: AdapterDeadlines = Field(default_factory=AdapterDeadlines)
+    by_hand: tuple[str, ...] = ()  # manual parameters that the machine has no place for
     occupies: tuple[str, ...] = ()  # not known of campaigns from before 0.2.0 until they are configured again
 
 
@@ -39,7 +42,7 @@ class Terms(Section):
 
     @classmethod
     def of(cls, campaign: Campaign) -> "Terms":
-        """Take the terms from a configuration."""
+        """Take the terms from a configuration: those of a campaign that begins now."""
         return cls(
             machine=campaign.machine,
             seed=campaign.seed,
@@ -49,11 +52,23 @@ class Terms(Section):
                 name=campaign.adapter.name,
                 settings=campaign.adapter.settings.model_dump(mode="json"),
                 deadlines=campaign.adapter.deadlines,
+                by_hand=campaign.left_to_people,
                 occupies=campaign.adapter.occupies,
             ),
-            parameters=campaign.parameters,
+            parameters=campaign.begun,
             constraints=tuple(constraint.text for constraint in campaign.constraints),
         )
+
+    def like(self, known: "Terms") -> "Terms":
+        """As a campaign under way goes on with them: what was not configured stays as it began."""
+        have = {parameter.name: parameter for parameter in known.parameters}
+        parameters = [
+            parameter.like(have[parameter.name])
+            if isinstance(parameter, Continuous) and parameter.name in have
+            else parameter
+            for parameter in self.parameters
+        ]
+        return self.model_copy(update={"parameters": tuple(parameters)})
 
     def space_json(self) -> dict[str, Any]:
         """The search space as plain data, the form that `tuner.compute.tasks` reads."""

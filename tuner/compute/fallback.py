@@ -10,7 +10,7 @@ import numpy as np
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.optimizer.records import Proposal, Setting
+from tuner.core.optimizer.records import REJECTED, Proposal, Setting
 from tuner.core.space.parameters import SpaceError
 from tuner.core.space.space import BoolArray, Space
 
@@ -26,14 +26,16 @@ REPEAT = "The model was not ready in time: repeats a setting, because none is le
 def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal:
     """Return a new setting near the champion, or far from everything tried; always the same one for the same state.
 
-    Steps towards scrap are avoided while there are others. Nothing was fitted: the probabilities are None. The
-    optimiser's own space may be without the constraints. The number of `asks` and its seed give the random numbers.
+    Steps towards scrap and towards settings that were rejected are avoided while there are others. Nothing was fitted:
+    the probabilities are None. The optimiser's own space may be without the constraints. The number of `asks` and its
+    seed give the random numbers.
     """
     ledger, opponent = optimizer.ledger, optimizer.champion
     trials = list(ledger.trials.values())
     champion = None if opponent is None else ledger.rows([ledger.trials[opponent]])[0]
     tried = ledger.rows(trials)
-    scrap = np.array([trial.valid is False and trial.excluded is None for trial in trials], dtype=bool)
+    bad = [trial.excluded == REJECTED or (trial.valid is False and trial.excluded is None) for trial in trials]
+    scrap = np.array(bad, dtype=bool)
     rng = np.random.default_rng([optimizer.seed, asks, PURPOSE])
     groups = _candidates(space, champion, tried, rng)
     setting, reason = _first_fresh(space, groups, tried, scrap, [trial.setting for trial in trials])

@@ -1,4 +1,4 @@
-"""A proposal in any case: the model's, else a cheap one from a worker, else the same computed here."""
+"""What comes next in any case: what the model says, else a cheap proposal of a worker, else the same computed here."""
 
 import asyncio
 import logging
@@ -11,14 +11,14 @@ CHEAP_S = 5.0  # it takes milliseconds where a worker is free
 log = logging.getLogger(__name__)
 
 
-async def proposal(backend: Backend, payload: Mapping[str, Json], deadline_s: float) -> tuple[Json, str]:
-    """Return a proposal in the form of `tuner.compute.tasks.propose`, and why it is not the model's; else nothing.
+async def next_step(backend: Backend, payload: Mapping[str, Json], deadline_s: float) -> tuple[Json, str]:
+    """Return the answer of `tuner.compute.tasks.next_step`, and why it is not the model's; else nothing.
 
     Raises:
         ComputeCancelled: The backend was closed.
         ComputeError: There is no setting to propose; the text says why.
     """
-    job = backend.submit("propose", payload)
+    job = backend.submit("next_step", payload)
     try:
         return await job.result(deadline_s), ""
     except ComputeCancelled:

@@ -10,7 +10,7 @@ from tuner.core.space.space import Space
 def space_json(space: Space) -> dict[str, Any]:
     """Return a space as plain data."""
     return {
-        "parameters": [p.domain.to_json(p.unit, log=p.log) for p in space.parameters],
+        "parameters": [p.domain.to_json(p.unit, log=p.log, change_cost=p.change_cost) for p in space.parameters],
         "constraints": [constraint.text for constraint in space.constraints],
     }
 

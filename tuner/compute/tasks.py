@@ -16,8 +16,8 @@ from tuner.compute.spaces import space_from_json as space_from_json
 from tuner.compute.spaces import space_json as space_json
 from tuner.core.optimizer.learner import Once
 from tuner.core.optimizer.optimizer import Optimizer
-from tuner.core.optimizer.proposer import Knowledge
-from tuner.core.optimizer.records import FITS, Memory, Recommended, Setting
+from tuner.core.optimizer.questions import Question
+from tuner.core.optimizer.records import FITS, Memory, Proposal
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice, Continuous
 from tuner.core.space.space import Space
@@ -36,18 +36,26 @@ def optimizer_of(payload: Payload, space: Space | None = None) -> Optimizer:
     return Optimizer.from_state(space, state, strategy=Strategy(**numbers), learner=Once())
 
 
-def propose(payload: Payload) -> Json:
-    """Return the next proposal, and what of the state only asking changes.
+def next_step(payload: Payload) -> Json:
+    """Return the next proposal or a question that is worth asking first, and what of the state only this changes.
 
-    Result: {"proposal": a `Proposal`, "model": a `Memory`}.
+    Where "ended" is true there is no proposal: the budget allows none. Result: {"proposal": a `Proposal` or null,
+    "question": a `Question` or null, "model": a `Memory`}.
     """
     optimizer = optimizer_of(payload)
-    proposal = optimizer.ask()
-    return {"proposal": proposal.to_json(), "model": optimizer.memory.to_json()}
+    return _step(optimizer.next_step(propose=not payload.get("ended")), optimizer.memory)
+
+
+def _step(step: Question | Proposal | None, memory: Memory) -> Json:
+    return {
+        "proposal": step.to_json() if isinstance(step, Proposal) else None,
+        "question": step.to_json() if isinstance(step, Question) else None,
+        "model": memory.to_json(),
+    }
 
 
 def fallback(payload: Payload) -> Json:
-    """Return a proposal at once, without the model; the result has the form of `propose`.
+    """Return a proposal at once, without the model; the result has the form of `next_step`, never with a question.
 
     The chances are null, and of the model only `asks` changes.
     """
@@ -55,29 +63,16 @@ def fallback(payload: Payload) -> Json:
     # without the constraints: to check again that every trial satisfies them takes longer than all the rest
     optimizer = optimizer_of(payload, Space(space.parameters))
     memory = Memory.from_json({one.name: payload["state"][one.name] for one in fields(Memory)})
+    if payload.get("ended"):
+        return _step(None, memory)
     proposal = fallback_proposal(optimizer, space, memory.asks)
-    return {"proposal": proposal.to_json(), "model": replace(memory, asks=memory.asks + 1).to_json()}
+    return _step(proposal, replace(memory, asks=memory.asks + 1))
 
 
 def recommend(payload: Payload) -> Json:
-    """Return the setting believed best as a `Recommended`; null while there is no valid trial."""
+    """Return the setting for the master recipe as a `Recommended`; null while there is no valid trial."""
     optimizer = optimizer_of(payload)
-    if optimizer.learned().champion is None:
-        return None
-    return recommended(optimizer.learned(), optimizer.recommend()).to_json()
-
-
-def recommended(known: Knowledge, setting: Setting) -> Recommended:
-    """Return a setting with its chances beside the champion, which must be there."""
-    if known.champion is None or known.champion_id is None:
-        raise ValueError("there is no champion to compare with")
-    row = known.ledger.space.encode(setting)[None]
-    return Recommended(
-        setting=setting,
-        champion=known.champion_id,
-        p_better=float(known.model.win_probability(row, known.champion)[0]),
-        p_valid=float(known.valid_probability(row)[0]),
-    )
+    return None if optimizer.learned().champion is None else optimizer.recommendation().to_json()
 
 
 def explain(payload: Payload) -> Json:
@@ -118,7 +113,7 @@ def ping(payload: Payload) -> Json:
 
 
 TASKS: Mapping[str, Callable[[Payload], Any]] = {
-    task.__name__: task for task in (propose, fallback, recommend, explain, slices, question, ping)
+    task.__name__: task for task in (next_step, fallback, recommend, explain, slices, question, ping)
 }
 
 

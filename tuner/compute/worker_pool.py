@@ -14,7 +14,7 @@ BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
 HOPELESS = 3  # starts that failed one after the other
 EXPRESS = frozenset({"fallback", "ping"})  # milliseconds each
-FIRST = frozenset({"propose", *EXPRESS})  # a machine waits for these, the others are for people's screens
+FIRST = frozenset({"next_step", *EXPRESS})  # a machine waits for these, the others are for people's screens
 
 log = logging.getLogger(__name__)
 

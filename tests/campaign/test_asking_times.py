@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from tests.campaign.helpers import Driver, terms
 from tuner.campaign import commands as c
+from tuner.campaign.asking_times import left_this_hour, may_ask_at
 from tuner.campaign.effects import wake_at
-from tuner.campaign.windows import left_this_hour, may_ask_at
 from tuner.config.campaign import Questions
 
 

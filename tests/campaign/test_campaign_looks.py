@@ -1,0 +1,141 @@
+"""What the model wants asked: doubtful answers again, further comparisons, and the look before the end."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.campaign.helpers import ANNA, ENGINEER, Driver, terms
+from tuner.campaign import commands as c
+from tuner.campaign.effects import ComputeNext, basis, wake_at, wanted
+from tuner.campaign.model_input import model_input
+from tuner.campaign.speculate import futures
+from tuner.core.optimizer.questions import Question
+from tuner.core.optimizer.records import Memory
+
+AGAIN = Question(2, 1, repeat=True, why="again")
+
+
+def judged(parts=3, *, trials=10, **policy) -> Driver:
+    """A campaign whose first part won every duel, and that waits for the model."""
+    driver = Driver(terms(trials=trials, policy={"repeat_after": None, **policy})).begun()
+    for x in range(1, parts):
+        driver.propose(x=float(x))
+        driver.make()
+        driver.judge(new_wins=False)
+    return driver
+
+
+def ask(driver, question=AGAIN):
+    return driver.tell(c.Ask(question=question, model=Memory(asks=7), engine="this"))
+
+
+def test_what_the_model_wants_asked_is_asked_like_any_question_and_counts_as_a_look():
+    driver = judged()
+    assert isinstance(wanted(driver.state), ComputeNext)
+    assert ask(driver) == ["duel_wanted", "duel_asked"]
+    assert driver.state.duel.pair == {1, 2}
+    assert driver.state.duel.why == "again"
+    assert driver.state.memory.asks == 7
+    assert wanted(driver.state) is None
+    assert driver.judge(new_wins=True) == ["judgment_given"]
+    assert isinstance(wanted(driver.state), ComputeNext)
+    assert len(model_input(driver.state)["state"]["judgments"]) == 3
+    assert driver.refold() == driver.state
+
+
+def test_a_further_comparison_may_be_of_any_two_parts():
+    driver = judged()
+    ask(driver, Question(3, 2, why="compare"))
+    assert driver.state.duel.pair == {2, 3}
+    assert driver.refold() == driver.state
+
+
+def test_a_question_of_the_model_waits_for_its_window():
+    driver = judged(questions={"quiet_hours": [{"start": "09:00:00", "end": "10:00:00"}]})
+    driver.now = driver.now.replace(hour=9, minute=30)
+    assert ask(driver) == ["duel_wanted"]
+    assert wanted(driver.state) is None
+    moment = wake_at(driver.state, driver.now)
+    assert (moment.hour, moment.minute) == (10, 0)
+    driver.now = moment
+    assert driver.tell(c.Tick()) == ["duel_asked"]
+    assert driver.state.wanted is None
+
+
+def test_a_limit_on_questions_holds_for_those_of_the_model():
+    driver = judged(questions={"per_hour": 2})
+    assert ask(driver) == ["duel_wanted"]
+    driver.now += timedelta(hours=1)
+    assert driver.tell(c.Tick()) == ["duel_asked"]
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        c.Retract(judgment=1),
+        c.Exclude(trial=2, reason="wrong material"),
+        c.TellOutcome(trial=2, valid=False, reason="cracked"),
+    ],
+)
+def test_what_the_model_wanted_to_know_is_dropped_when_something_is_told_that_it_did_not_know(news):
+    driver = judged(questions={"quiet_hours": [{"start": "09:00:00", "end": "10:00:00"}]})
+    driver.now = driver.now.replace(hour=9, minute=30)
+    ask(driver)
+    driver.tell(news, ENGINEER)
+    assert driver.state.wanted is None
+    assert driver.refold() == driver.state
+
+
+def test_a_question_that_comes_too_late_is_refused():
+    driver = judged()
+    driver.propose(x=9.0)
+    assert driver.refused(c.Ask(question=AGAIN, model=Memory())).code == "stale"
+    driver.make()
+    assert driver.refused(c.Ask(question=AGAIN, model=Memory())).code == "stale"
+    driver.judge(new_wins=False)
+    driver.tell(c.Exclude(trial=2, reason="wrong material"))
+    assert driver.refused(c.Ask(question=AGAIN, model=Memory())).code == "stale"
+    driver.tell(c.Hold())
+    assert driver.refused(c.Ask(question=Question(3, 1), model=Memory())).code == "stale"
+
+
+def test_an_excluded_part_closes_the_question_of_the_model():
+    driver = judged()
+    ask(driver)
+    assert driver.tell(c.Exclude(trial=2, reason="wrong material")) == ["trial_excluded", "duel_closed"]
+    assert isinstance(wanted(driver.state), ComputeNext)
+
+
+def test_before_a_campaign_ends_the_model_may_ask_about_doubtful_answers():
+    driver = judged(3, trials=3)
+    assert driver.state.mode == "Execute"
+    assert model_input(driver.state)["ended"] is True
+    ask(driver)
+    driver.judge(new_wins=True)
+    assert isinstance(wanted(driver.state), ComputeNext)
+    assert ask(driver, None) == ["campaign_completed"]
+    assert "3 trials" in driver.state.reason
+
+
+@pytest.mark.parametrize("policy", [{"repeat_after": 0}, {"repeat_after": 8}, {"looks_per_part": 1.0}])
+def test_where_the_model_is_not_to_ask_a_campaign_ends_with_its_last_answer(policy):
+    driver = judged(3, trials=3, **policy)
+    assert driver.state.mode == "Complete"
+    assert model_input(driver.state)["state"]["looks_per_part"] == 1.0
+
+
+def test_every_answer_to_a_question_of_the_model_is_foreseen():
+    driver = judged()
+    ask(driver)
+    foreseen = {basis(future) for future in futures(driver.state, driver.now, (ANNA.name,))}
+    assert len(foreseen) == 3
+    driver.judge(new_wins=True)
+    assert basis(driver.state) in foreseen
+
+
+def test_what_is_asked_depends_on_tray_and_looks():
+    driver = judged()
+    before = basis(driver.state)
+    driver.tell(c.ChangeTerms(terms=terms(policy={"repeat_after": None, "tray": 3})))
+    assert basis(driver.state) != before
+    assert model_input(driver.state)["state"]["tray"] == 3

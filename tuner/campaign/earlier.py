@@ -1,0 +1,78 @@
+"""What people bring along from an earlier campaign: trials and judgments as they stand on the wire and in the journal.
+
+A client needs nothing heavier than these models. What becomes of them is in importing.py.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from tuner.campaign.people import CommandBase, Needed, Number, Text
+from tuner.core.optimizer.records import Memory
+from tuner.core.space.values import Value
+
+DISCOUNT = 0.5  # what an earlier answer counts for where nobody says otherwise
+MOST_TRIALS = 10_000
+Name = Annotated[str, Field(max_length=64)]
+Discount = Annotated[float, Field(gt=0, le=1)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_serializer(mode="wrap")
+    def _short(self, usual: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is as by default: a request and a row of the journal hold hundreds of these."""
+        fields = type(self).model_fields
+        return {name: value for name, value in usual(self).items() if value != fields[name].default}
+
+
+class EarlierTrial(_Row):
+    """A trial of an earlier campaign; its number is its place in the list, from 1 on."""
+
+    setting: dict[Name, Value] = Field(max_length=200)
+    valid: bool | None = None
+    stage: Literal["done", "rejected", "dropped"] = "done"
+    excluded: Text | None = None
+    outcome_reason: Text = ""
+    kind: Name = "told"
+    source: Literal["start", "model", "fallback", "repeat", "lot"] = "start"
+    repeats: Number | None = None
+    opponent: Number | None = None
+    tag: Name = ""
+    lot: Name = ""
+    measurements: dict[Name, float] = Field({}, max_length=200)
+    photo: Annotated[str, Field(max_length=1000)] | None = None
+
+
+class EarlierJudgment(_Row):
+    """An answer that counted; without a winner it was "can't tell"."""
+
+    left: Number
+    right: Number
+    winner: Number | None = None
+    clearly: bool | None = None
+    operator: Name = ""
+
+
+class ImportEarlier(CommandBase):
+    """Let the model know what an earlier campaign found."""
+
+    source: Needed = Field(description="where it comes from: a file or a campaign")
+    trials: tuple[EarlierTrial, ...] = Field(
+        strict=False, min_length=1, max_length=MOST_TRIALS, description="its trials, in their order"
+    )
+    judgments: tuple[EarlierJudgment, ...] = Field(
+        (),
+        strict=False,
+        max_length=10 * MOST_TRIALS,
+        description="the judgments that counted, with the numbers of the trials",
+    )
+    discount: Discount = Field(
+        DISCOUNT,
+        description="what an earlier answer counts for beside one of this campaign, more than 0; 1: all of it are the "
+        "campaign's own, which goes on where the other was",
+    )
+    model: Memory | None = Field(
+        None, description="what the model remembered, for a campaign that goes on; None: it is fitted anew"
+    )

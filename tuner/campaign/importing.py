@@ -1,0 +1,241 @@
+"""What becomes of earlier trials and judgments: checked against the terms, then known to the model or taken over.
+
+With a discount they only inform the model. With none (1) they become the campaign's own, which must not have begun:
+it goes on where the other one was.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from tuner.basics.text import counted, listed
+from tuner.campaign.earlier import DISCOUNT, EarlierJudgment, EarlierTrial, ImportEarlier
+from tuner.campaign.events import EarlierImported
+from tuner.campaign.state import CampaignJudgment, CampaignTrial, Duel, Imported, Stage, State
+from tuner.campaign.terms import Terms
+from tuner.core.optimizer.records import FITS, Judgment, Memory, Trial
+from tuner.core.space.expression import parse_constraint
+from tuner.core.space.values import Setting, finite
+
+_MOST_TOLD = 5
+MOST_ASKS = 2**31
+_LEFT_OUT = "left out"
+
+
+def import_of(state: State, discount: float = DISCOUNT) -> ImportEarlier:
+    """All that a campaign found, as another one may import it; a trial that is still on its road is left out."""
+    trials = [trial for trial in state.trials if not trial.open]
+    return ImportEarlier(
+        source=f"campaign {state.name}",
+        trials=tuple(
+            EarlierTrial(
+                setting=dict(trial.setting),
+                valid=trial.valid,
+                stage=str(trial.stage),  # type: ignore[arg-type]  # no other stage is closed
+                excluded=None if trial.excluded is None else one_line(trial.excluded),
+                outcome_reason=one_line(trial.outcome_reason),
+                kind=trial.kind,
+                source=trial.source,
+                repeats=trial.repeats,
+                opponent=trial.opponent,
+                tag=trial.tag,
+                lot=trial.lot,
+                # people see these when they compare parts, which they only do with the campaign's own
+                measurements=dict(trial.measurements) if discount == 1.0 else {},
+                photo=trial.photo if discount == 1.0 else None,
+            )
+            for trial in trials
+        ),
+        judgments=tuple(
+            EarlierJudgment(
+                left=one.left, right=one.right, winner=one.winner, clearly=one.clearly, operator=one.operator
+            )
+            for one in state.active
+        ),
+        discount=discount,
+        model=state.memory,
+    )
+
+
+def one_line(text: str) -> str:
+    """A text of a machine or a table as the journal takes it from people: printable, one line, not too long."""
+    return "".join(sign if sign.isprintable() else " " for sign in text).strip()[:500]
+
+
+def problems(terms: Terms, brought: ImportEarlier) -> str:
+    """Why it cannot be imported, in sentences; nothing if it can."""
+    names = [parameter.name for parameter in terms.parameters]
+    found: list[str] = []
+    for number, trial in enumerate(brought.trials, 1):
+        if set(trial.setting) != set(names):
+            found.append(
+                f"earlier trial {number} has values for {listed(sorted(trial.setting))}, "
+                f"this campaign has the parameters {listed(names)}"
+            )
+            break  # the others will be alike
+        found += [f"earlier trial {number}: {why}" for why in _of_trial(terms, number, trial)]
+    found += [
+        f"earlier judgment {n}: {why}" for n, one in enumerate(brought.judgments, 1) if (why := _of(brought, one))
+    ]
+    more = len(found) - _MOST_TOLD
+    return "; ".join([*found[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _of_trial(terms: Terms, number: int, trial: EarlierTrial) -> Iterator[str]:
+    wrong = [
+        f"{p.name} {why}" for p in terms.parameters if (why := p.domain.problem(_near(terms, trial.setting)[p.name]))
+    ]
+    yield from wrong
+    if not wrong:
+        legal = fitting(terms, trial.setting)
+        for constraint in map(parse_constraint, terms.constraints):
+            if not constraint.holds({name: float(legal[name]) for name in constraint.names}):
+                yield f"the constraint {constraint.text} does not hold"
+    if trial.stage == "done" and trial.valid is None and trial.excluded is None:
+        yield "it has no outcome; leave it out, or say whether it was valid"
+    for what in ("opponent", "repeats"):
+        other = getattr(trial, what)
+        if other is not None and other >= number:
+            yield f"its {what}, trial {other}, is not before it"
+
+
+def _of(brought: ImportEarlier, one: EarlierJudgment) -> str:
+    if one.left == one.right:
+        return f"trial {one.left} cannot be compared with itself"
+    for number in (one.left, one.right):
+        if number > len(brought.trials):
+            return f"there is no earlier trial {number}"
+        trial = brought.trials[number - 1]
+        if trial.stage != "done" or not trial.valid or trial.excluded is not None:
+            return f"trial {number} made no part that can be judged"
+    if one.winner not in (None, one.left, one.right):
+        return f"its winner, trial {one.winner}, is none of its two"
+    return "a tie has no part that is clearly better" if one.winner is None and one.clearly is not None else ""
+
+
+def _near(terms: Terms, setting: Setting) -> Setting:
+    """A continuous value at the nearest multiple of the present resolution: the machine cannot tell them apart."""
+    near = dict(setting)
+    for p in terms.parameters:
+        if p.domain.resolution and not p.domain.not_a(near[p.name]) and p.domain.inside(near[p.name]):
+            near[p.name] = p.domain.snapped(float(near[p.name]))
+    return near
+
+
+def fitting(terms: Terms, setting: Setting) -> Setting:
+    """The setting as this campaign would have it."""
+    near = _near(terms, setting)
+    return {p.name: p.domain.legal(near[p.name]) for p in terms.parameters}
+
+
+def unreadable(model: Memory | None, trials: int) -> bool:
+    """Whether what the model is said to remember cannot be: it would fail at every proposal."""
+    if model is None:
+        return False
+    leader, fits = model.leader, [fit for fit in model.fits.values() if fit is not None]
+    return (
+        not 0 <= model.asks <= MOST_ASKS
+        or (leader is not None and not 1 <= leader <= trials)
+        or not model.fits.keys() <= set(FITS)
+        or not all(isinstance(fit, dict) and _positive(fit.get("lengthscales")) for fit in fits)
+        or not all(_positive([fit.get("variance")]) and _positive(fit.get("noise")) for fit in fits)
+    )
+
+
+def _positive(numbers: object) -> bool:
+    if not isinstance(numbers, list) or not numbers:
+        return False
+    return all((number := finite(one)) is not None and number > 0.0 for one in numbers)
+
+
+def same(known: Imported, trials: Sequence[EarlierTrial], judgments: Sequence[EarlierJudgment]) -> bool:
+    """Whether it was imported before, for whatever it counts."""
+    ours, theirs = ([(one.setting, one.valid, one.stage) for one in each] for each in (known.trials, trials))
+    return ours == theirs and tuple(judgments) == known.judgments
+
+
+def objection(state: State, brought: ImportEarlier) -> str:
+    """Why an import without a discount cannot be taken over; nothing if it can."""
+    if state.trials:
+        return (
+            f"the campaign {state.name} has {counted(len(state.trials), 'trial')} of its own: earlier ones can become "
+            "its own only before the first; import them with a discount below 1"
+        )
+    spent = sum(trial.stage == "done" for trial in brought.trials)
+    budget = state.terms.budget.trials
+    if spent > budget:
+        return f"{counted(spent, 'trial')} are more than the budget of {budget}: raise it in the configuration first"
+    return ""
+
+
+def imported(state: State, event: EarlierImported, at: datetime, by: str) -> State:
+    """The state that knows what was imported."""
+    known = Imported(event.source, event.discount, at, event.trials, event.judgments)
+    state = replace(state, imports=(*state.imports, known))
+    return state if event.discount < 1.0 else _taken_over(state, event, at, by)
+
+
+def _taken_over(state: State, event: EarlierImported, at: datetime, by: str) -> State:
+    if state.trials:
+        raise IndexError(len(state.trials))
+    trials = tuple(
+        CampaignTrial.of(
+            trial,
+            number=number,
+            stage=Stage(trial.stage),
+            tag=trial.tag or f"E{number}",
+            proposed_at=at,
+            staged_at=at,
+            ended_at=at,
+        )
+        for number, trial in enumerate(event.trials, 1)
+    )
+    judgments = tuple(
+        CampaignJudgment.of(one, number=number, duel=number, at=at, took_s=None, by=by)
+        for number, one in enumerate(event.judgments, 1)
+    )
+    asks = sum(trial.source in ("model", "fallback") for trial in trials)
+    return replace(
+        state,
+        trials=trials,
+        duels=tuple(Duel(one.number, one.left, one.right, "new", at, judgment=one.number) for one in judgments),
+        judgments=judgments,
+        memory=event.model or Memory(asks=asks),
+        lot=state.lot or trials[-1].lot,
+    )
+
+
+def as_earlier(imports: Sequence[Imported], trials: int, judgments: int) -> tuple[list[Trial], list[Judgment]]:
+    """What was imported with a discount, as records of the optimiser that come after so many of the campaign's own."""
+    told: list[Trial] = []
+    said: list[Judgment] = []
+    for one in imports:
+        if one.discount == 1.0:
+            continue  # the campaign's own by now
+        first = trials + len(told)
+        told += [_record(trial, first + place, one.discount) for place, trial in enumerate(one.trials, 1)]
+        said += [
+            Judgment(
+                number=judgments + len(said) + place,
+                left=first + judgment.left,
+                right=first + judgment.right,
+                winner=None if judgment.winner is None else first + judgment.winner,
+                clearly=judgment.clearly,
+                discount=one.discount,
+            )
+            for place, judgment in enumerate(one.judgments, 1)
+        ]
+    return told, said
+
+
+def _record(trial: EarlierTrial, number: int, discount: float) -> Trial:
+    done = trial.stage == "done" and trial.excluded is None
+    return Trial(
+        number=number,
+        setting=trial.setting,
+        kind="earlier",
+        valid=trial.valid if done else None,
+        excluded=None if done else _LEFT_OUT,
+        earlier=True,
+        discount=discount,
+    )
