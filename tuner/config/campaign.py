@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import time
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -20,12 +20,12 @@ from pydantic import (
     model_validator,
 )
 
-from tuner.adapter import AdapterSettings, ParameterInfo
+from tuner.adapter import AdapterSettings
 from tuner.basics.address import shared
 from tuner.basics.text import shown
 from tuner.config.checks import campaign_complaints
 from tuner.config.error_sentences import explain
-from tuner.config.parameters import Parameter, parameter_info
+from tuner.config.parameters import Continuous, Parameter, parameter_info
 from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.config.section import Complaint, Label, Section, reject
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
@@ -109,6 +109,14 @@ class Questions(Section):
         return self
 
 
+class Waiting(Section):
+    """How long something may be in the way of a step before it is a fault; hold, stop and abort end it at once."""
+
+    verify_s: float = Field(5.0, ge=0, le=3600, description="until a setting that was sent is read back")
+    ready_s: float = Field(120.0, ge=0, le=86_400, description="for a machine that is not ready, or an interlock")
+    link_s: float = Field(60.0, ge=0, le=86_400, description="for a link that is away")
+
+
 class Policy(Section):
     """How careful and how demanding tuner is."""
 
@@ -118,10 +126,29 @@ class Policy(Section):
     settling_parts: int = Field(0, ge=0, description="parts to discard after a change")
     settling_s: float = Field(0.0, ge=0, description="seconds to wait after a change")
     champion_reduel_hours: float | None = Field(None, gt=0, description="hours between re-checks of the champion")
+    remake_after_lot: bool = Field(
+        False, description="whether the champion is made again after a change of lot, before parts are compared with it"
+    )
     undo_minutes: float = Field(10.0, ge=0, description="how long operators may take back their own answers")
-    repeat_after: int = Field(8, ge=0, description="answers after which an old duel is asked again; 0: never")
+    tray: int | None = Field(
+        None, ge=0, description="how many parts are kept for comparison, the champion's among them; none given: all"
+    )
+    looks_per_part: float = Field(
+        1.5, ge=1, le=100, description="looks that operators may be asked for per part made, in the long run"
+    )
+    repeat_after: int | None = Field(
+        None,
+        ge=0,
+        description="answers after which an old duel is asked again, 0: never; none given: when its answer is doubtful",
+    )
     graded: bool = Field(False, description='whether operators may also say "clearly better"')
-    retries: int = Field(2, ge=0, le=100, description="how often a failed step is tried again before tuning is held")
+    identify: Literal["name", "pin"] = Field(
+        "name", description="how people are known who answer and approve: by the name they give, or by PIN or badge"
+    )
+    retries: int = Field(
+        2, ge=0, le=100, description="how often a failed step is tried again at least, also after link_s"
+    )
+    waiting: Waiting = Field(default_factory=Waiting, description="how long something may be in the way of a step")
     questions: Questions = Field(default_factory=Questions, description="when operators may be asked")
 
 
@@ -189,10 +216,34 @@ def shared_machines(campaigns: Sequence[tuple[str, str, Sequence[str]]]) -> list
     return found
 
 
-def adapter_complaints(choice: AdapterChoice, parameters: Sequence[ParameterInfo]) -> list[Complaint]:
+def left_to_people(choice: AdapterChoice, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+    """The manual parameters that the machine has no place for."""
+    takes, settings = load_adapter(choice.name).takes, choice.settings
+    return tuple(one.name for one in parameters if one.manual and not takes(settings, one.name))
+
+
+def adapter_complaints(choice: AdapterChoice, parameters: Sequence[Parameter]) -> list[Complaint]:
     """What the adapter says to its settings and the parameters together."""
-    sentences = load_adapter(choice.name).complaints(choice.settings, parameters)
+    by_hand = left_to_people(choice, parameters)
+    told = [parameter_info(one) for one in parameters if one.name not in by_hand]
+    if not told:
+        return [Complaint(("parameter",), "at least one parameter must be the machine's own: not all can be manual")]
+    sentences = load_adapter(choice.name).complaints(choice.settings, told)
     return [Complaint(("adapter", "settings"), sentence) for sentence in sentences]
+
+
+class Earlier(Section):
+    """What an earlier campaign found, imported when this one is created."""
+
+    source: str = Field(
+        alias="from",
+        min_length=1,
+        max_length=1000,
+        description="a file or directory of `tuner export`, from this file's directory on, or the name of a campaign",
+    )
+    discount: float = Field(
+        0.5, gt=0, le=1, description="what an earlier answer counts for; 1: all of it becomes the campaign's own"
+    )
 
 
 class Campaign(Section):
@@ -204,6 +255,7 @@ class Campaign(Section):
     budget: Budget = Field(description="when the campaign ends by itself")
     policy: Policy = Field(default_factory=Policy, description="approval, settling, questions")
     adapter: AdapterChoice = Field(description="the table [campaign.adapter]")
+    earlier: Earlier | None = Field(None, description="what to import from an earlier campaign; none: nothing")
     parameters: tuple[Parameter, ...] = Field(
         alias="parameter", min_length=1, max_length=100, description="at least one table [[campaign.parameter]]"
     )
@@ -221,6 +273,33 @@ class Campaign(Section):
         """The setting the machine is known to work at: every parameter's start value."""
         return {parameter.name: parameter.start for parameter in self.parameters}
 
+    @property
+    def begun(self) -> tuple[Parameter, ...]:
+        """The parameters of a campaign that begins now: each continuous one has a resolution."""
+        return tuple(
+            parameter.begun(self.finest(parameter.name)) if isinstance(parameter, Continuous) else parameter
+            for parameter in self.parameters
+        )
+
+    @property
+    def left_to_people(self) -> tuple[str, ...]:
+        """The manual parameters that the machine has no place for: its adapter never hears of them."""
+        return left_to_people(self.adapter, self.parameters)
+
+    def finest(self, parameter: str) -> float:
+        """What the machine can hold of a number, as far as the adapter can tell from its settings."""
+        return load_adapter(self.adapter.name).finest(self.adapter.settings, parameter)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What to warn of, although it can be."""
+        return [
+            doubt
+            for parameter in self.begun
+            if isinstance(parameter, Continuous)
+            for doubt in parameter.doubts(self.finest(parameter.name))
+        ]
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         reject(
@@ -230,5 +309,5 @@ class Campaign(Section):
                 constraints=dict(enumerate(self.constraints)),
             )
         )
-        reject(adapter_complaints(self.adapter, [parameter_info(parameter) for parameter in self.parameters]))
+        reject(adapter_complaints(self.adapter, self.parameters))
         return self

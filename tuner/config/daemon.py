@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from tuner.basics.places import OWNERS_SUFFIX, checked_endpoint
 from tuner.basics.text import shown
+from tuner.basics.vocabulary import Role
 from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.config.section import Complaint, Section, reject
 
@@ -37,8 +38,9 @@ class Daemon(Section):
     state_directory: Directory | None = Field(None, description="directory of journal, keys and backups")
     requests: Endpoint | None = Field(None, description="endpoint that answers requests")
     events: Endpoint | None = Field(None, description="endpoint that publishes events")
-    local_role: Literal["viewer", "operator", "engineer", "controller"] = Field(
-        "operator", description="what members of the daemon's group may do without a key; its own user is an engineer"
+    local_role: Annotated[Role, Field(strict=False)] = Field(
+        Role.OPERATOR,
+        description="what members of the daemon's group may do without a key; its own user is an engineer",
     )
     create_over_wire: bool = Field(False, description="whether engineers may create campaigns by request")
     create_adapters: tuple[str, ...] = Field((), description="adapters that a campaign created by request may have")
@@ -46,6 +48,12 @@ class Daemon(Section):
         60.0, ge=0, le=86_400, description="how long a part under way may take when the daemon stops"
     )
     backup_hours: float = Field(24.0, gt=0, le=8760, description="hours between backups of the journal")
+    session_idle_minutes: float = Field(
+        20.0, gt=0, le=1440, description="after which somebody who does nothing is signed out"
+    )
+    session_hours: float = Field(12.0, gt=0, le=168, description="after which people sign in again in any case")
+    anchor_file: Directory | None = Field(None, description="file on another host's disk that gets the journal's head")
+    anchor_minutes: float = Field(60.0, gt=0, le=10_080, description="minutes between two entries of anchor_file")
     log: Log = Field(default_factory=Log, description="logging")
 
     @model_validator(mode="after")

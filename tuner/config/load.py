@@ -16,7 +16,8 @@ from tuner.config.checks import campaign_complaints, repeated
 from tuner.config.daemon import Compute, Daemon
 from tuner.config.error_sentences import MOST_EXPLAINED, explain
 from tuner.config.locate import line_of, locate
-from tuner.config.parameters import Parameter, parameter_info
+from tuner.config.notify import Notify
+from tuner.config.parameters import Parameter
 from tuner.config.section import COMPLAINT, Complaint, Path, Section, reject
 from tuner.config.size import DEEPEST, LARGEST_BYTES, too_much
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
@@ -32,6 +33,7 @@ class Config(Section):
 
     daemon: Daemon = Field(default_factory=Daemon, description="the daemon's places")
     compute: Compute = Field(default_factory=Compute, description="where proposals are computed")
+    notify: tuple[Notify, ...] = Field((), max_length=20, description="who is told what happens")
     campaigns: tuple[Campaign, ...] = Field(
         alias="campaign", min_length=1, description="a configuration needs at least one table [[campaign]]"
     )
@@ -40,7 +42,8 @@ class Config(Section):
     def _check(self) -> Self:
         names = {index: campaign.name for index, campaign in enumerate(self.campaigns)}
         machines = {index: campaign.machine for index, campaign in enumerate(self.campaigns)}
-        reject(_shared(names, machines))
+        receivers = {index: one.name for index, one in enumerate(self.notify)}
+        reject(_shared(names, machines) + repeated(receivers, ("notify",), "name", "receiver"))
         return self
 
 
@@ -169,7 +172,7 @@ def _adapter_complaints(table: object, parameters: list[Parameter]) -> list[Comp
         choice = AdapterChoice.model_validate_json(json.dumps(table))
     except ValidationError:
         return []
-    return adapter_complaints(choice, [parameter_info(p) for p in parameters]) if parameters else []
+    return adapter_complaints(choice, parameters) if parameters else []
 
 
 def _without_wrong_keys(raw: dict[str, Any], wrong: set[str | int]) -> list[Complaint]:

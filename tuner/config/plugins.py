@@ -19,6 +19,11 @@ def adapter_names() -> tuple[str, ...]:
     return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
 
 
+def _missing(error: ModuleNotFoundError) -> str:
+    """A module that is not there; what was installed after this process began is not seen by it."""
+    return f"{error}; install it, and start the daemon again if it runs: it does not see what was installed since"
+
+
 def load_adapter(name: str) -> type[Adapter[Any]]:
     """Import one adapter class."""
     found = tuple(entry_points(group=GROUP, name=name))
@@ -28,6 +33,8 @@ def load_adapter(name: str) -> type[Adapter[Any]]:
         raise AdapterNotFoundError(f"no adapter {shown(name)} is installed{hint or ','} installed: {listed(installed)}")
     try:
         loaded = found[0].load()
+    except ModuleNotFoundError as error:
+        raise AdapterNotFoundError(f"the adapter {shown(name)} cannot be imported: {_missing(error)}") from error
     except Exception as error:  # a third party's module may fail in any way
         raise AdapterNotFoundError(f"the adapter {shown(name)} cannot be imported: {error}") from error
     if not (isinstance(loaded, type) and issubclass(loaded, Adapter)):

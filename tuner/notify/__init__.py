@@ -1,0 +1,1 @@
+"""Tells receivers outside what happens: each in a thread of its own that reads the journal and blocks nobody."""

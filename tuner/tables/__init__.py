@@ -1,0 +1,1 @@
+"""A campaign as tidy tables, out to spreadsheets and in again, and its recipe."""
