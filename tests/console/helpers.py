@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from tests.daemon.running import campaign_text
 from tests.patience import PATIENT_S
-from tuner.console.actions import Options
 from tuner.console.screen.app import ConsoleApp
+from tuner.console.ui import Options
 from tuner.wire.aio import AsyncClient
 
 SMALL, LARGE = (80, 24), (160, 50)

@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tuner.console import requests
+from tuner.console import campaign_text, requests
 from tuner.console.campaign_text import bar, fit, pad, rows
 from tuner.console.language import Words
+from tuner.console.pages.champion import window
+from tuner.console.pages.history import judged
 from tuner.console.requests import CannotError
 from tuner.console.screen import drawing
 from tuner.console.screen.large_letters import large_letters
@@ -18,8 +20,9 @@ from tuner.wire.messages import (
     MachineView,
     ParameterView,
     TrialView,
+    WaitingView,
 )
-from tuner.wire.model_answers import SliceView
+from tuner.wire.model_answers import SliceView, WindowView
 from tuner.wire.operations import Operations
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -108,6 +111,44 @@ def test_what_the_machine_has_not_taken_comes_first_in_its_line():
     assert wanted.startswith("Asked for    p9 1.00 mm  p0 1.00 mm")
 
 
+def test_five_parameters_of_a_verified_machine_have_room_in_two_lines_of_eighty_columns():
+    many = [X.model_copy(update={"name": name}) for name in ("melt", "hold", "cooling", "speed", "backpressure")]
+    asked = {parameter.name: 1.0 for parameter in many}
+    machine = MachineView(
+        requested=asked, read_back=asked, verified=True, home=False, home_wanted=None, home_failed=None
+    )
+    have = view(parameters=many, machine=machine, phase="running", dry_run=False)
+    now, rest = drawing.machine(Words("en"), have, 80).plain.splitlines()
+    assert now.split("  ")[:4] == ["Machine now", "melt 1.00 mm", "hold 1.00 mm", "cooling 1.00 mm"]
+    assert now.endswith(" verified ")
+    assert rest == "             speed 1.00 mm  backpressure 1.00 mm"
+
+
+def test_a_parameter_is_called_by_its_label_and_has_the_digits_of_its_resolution():
+    gap = X.model_copy(update={"label": "gap at the nozzle", "resolution": 0.05})
+    have = view(parameters=[gap], dry_run=False)
+    assert campaign_text.brief(Words("de"), have, {gap.name: 3.5}) == "gap at the nozzle 3,50 mm"
+
+
+def waiting_view(**changes):
+    waiting = {"awaited": "ready", "text": "guard door open", "since": NOW.isoformat(), "at_most_s": 120.0, **changes}
+    return view(waiting=WaitingView(**waiting), phase="sending", dry_run=False)
+
+
+def test_what_is_waited_for_is_told_in_the_readers_language_with_its_limit():
+    class Clock:
+        def now(self, name):
+            return NOW + timedelta(seconds=7)
+
+    have = waiting_view()
+    assert campaign_text.wait_text(Words("en"), have) == "waits for the machine: guard door open"
+    assert campaign_text.pace(Words("en"), Clock(), have)[0] == "0:07 of 2:00"
+    assert campaign_text.wait_text(Words("de"), have) == "wartet auf die Maschine: guard door open"
+    endless = waiting_view(awaited="link", at_most_s=None)
+    assert campaign_text.pace(Words("en"), Clock(), endless)[0] == "0:07 so far"
+    assert campaign_text.wait_text(Words("en"), waiting_view(awaited="moon")) == "guard door open", "a newer daemon"
+
+
 def test_values_have_their_place_on_linear_logarithmic_and_choice_axes():
     assert place(cut(), 2.5) == 0.25
     assert place(cut(log=True, values=[1.0, 10.0, 100.0]), 10.0) == pytest.approx(0.5)
@@ -165,3 +206,25 @@ def test_whether_a_deed_was_done_is_read_from_the_events():
     request = requests.KeyRequest(Operations.judge("press", 3, 7, 1.5))
     assert requests.was_done(request, "anna", [event("anna", duel=3, winner=7, judgment=2)])
     assert not requests.was_done(request, "anna", [event("ben", duel=3, winner=7), event("anna", duel=3, winner=8)])
+
+
+def test_the_history_says_how_many_looks_at_a_duel_say_the_same():
+    words, tags = Words("en"), {1: "P1", 2: "P2"}
+    one = judgment(4, "ben", 1)
+    assert judged(words, trial(1), one, tags) == "P2 worse (ben in 1.0 s)"
+    again = one.model_copy(update={"looks": 3, "agreeing": 2})
+    assert judged(words, trial(1), again, tags) == "P2 worse (ben in 1.0 s) 2 of 3 looks"
+
+
+def test_a_process_window_is_shown_in_units_and_of_a_choice_by_its_options():
+    number = WindowView(name="x", low=2.5, high=4.25, below="valid", above="better", options=[])
+    assert window(Words("en"), number, X) == "[2.50 to 4.25 mm]"
+    choice = WindowView(name="k", low=None, high=None, below="", above="", options=["a", "b"])
+    assert window(Words("en"), choice, X) == "[a, b]"
+
+
+def test_a_plot_has_the_chance_to_be_better_from_0_to_100_percent():
+    lines = plot(Words("en"), cut(better=[0.0, 0.5, 1.0]), X, [], 40, 14)
+    assert [line.split("│")[0].strip() for line in (lines[0], lines[4], lines[8])] == ["100 %", "50 %", "0 %"]
+    assert lines[0].rstrip().endswith("o")
+    assert "o" in lines[8]

@@ -6,10 +6,10 @@ import pytest
 
 from tests.console.helpers import Hands
 from tests.daemon.running import campaign_text, daemon
-from tuner.console.actions import Options
 from tuner.console.screen.app import ConsoleApp
+from tuner.console.ui import Options
 from tuner.wire.aio import AsyncClient
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.slow]
 

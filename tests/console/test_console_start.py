@@ -15,7 +15,7 @@ from tests.console.test_console_terminal import Screen
 from tests.daemon.running import campaign_text, daemon
 from tests.patience import PATIENT_S
 from tuner.console.requests import CannotError, person
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 
 @pytest.fixture(scope="module")

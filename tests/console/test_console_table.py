@@ -9,11 +9,12 @@ from scripts import key_table
 from tests.console.test_console_pieces import trial, view
 from tuner.basics.vocabulary import Mode
 from tuner.campaign.moves import MOVES
-from tuner.console.actions import Actions, Options
-from tuner.console.keys import BACK, BY_SHOWN, CHAMPION, HISTORY, MAIN, obstacle
+from tuner.console.actions import Actions
+from tuner.console.keyboard import BACK, BY_SHOWN, CHAMPION, HISTORY, MAIN, obstacle
 from tuner.console.lines import COMMANDS
 from tuner.console.screen.history import HistoryScreen
 from tuner.console.screen.page import ChampionScreen, PageScreen
+from tuner.console.ui import Options
 from tuner.wire.messages import DuelView, PlanView, Welcome
 from tuner.wire.operations import OPS
 

@@ -1,92 +1,31 @@
 """What the keys do, written once for the screen and for plain lines: both are a `Ui`."""
 
 import functools
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from itertools import chain, count
-from typing import Any, Protocol
+from typing import Any
 
 from tuner.basics.vocabulary import Answer, Mode
 from tuner.campaign.people import answer_to
 from tuner.console import requests
-from tuner.console.campaign_text import brief
-from tuner.console.keys import BY_SHOWN, SIGN_IN, Key, obstacle
+from tuner.console.campaign_text import brief, by_hand_text
+from tuner.console.keyboard import BY_SHOWN, SIGN_IN, Key, obstacle
 from tuner.console.language import Words
 from tuner.console.pages import PAGES
-from tuner.console.pages.page import Page
-from tuner.console.requests import NAME_LENGTH, CannotError, KeyRequest
-from tuner.console.session import GUARD_S, Session
+from tuner.console.requests import NAME_LENGTH, CannotError, KeyRequest, RefusedError
+from tuner.console.session import Session
+from tuner.console.ui import Choice, Options, Ui
 from tuner.errors import TunerError
+from tuner.wire.errors import ReplyError
 from tuner.wire.messages import CampaignView, EventsAfter, JudgmentView, TrialView
 from tuner.wire.operation import Call
 from tuner.wire.operations import Operations, request_of
 
-LONGEST = 500  # characters of a text that is asked for
+_SIGN_IN_AGAIN = frozenset({"cannot.signed_out", "refused.sign_in", "refused.locked"})
 _LONGEST_LOT = 64
 _CHOICE_KEYS = "123456789abcdefghijklmnopqrstuvwxyz"
 _MOVE_KEYS = {"ask.stop": "s", "ask.start": "s", "ask.abort": "b", "ask.home": "k"}
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a console is started.
-
-    Attributes:
-        language: The first language.
-        operator: Who is signed in; None: the console asks.
-        campaign: Which campaign to show; None: the only one, or the console asks.
-        guard_s: How long a new question takes no answer.
-    """
-
-    language: str = "en"
-    operator: str | None = None
-    campaign: str | None = None
-    guard_s: float = GUARD_S
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Something to choose: the key, the words, what it stands for, and more about it where there is room."""
-
-    key: str
-    words: str
-    value: str
-    about: str = ""
-
-
-class Ui(Protocol):
-    """A face of the console: all that an action needs of the screen or of plain lines."""
-
-    @property
-    def view(self) -> CampaignView | None:
-        """The campaign as the operator sees it now: answers are about this one."""
-
-    async def ask(self, question: str, offers: Sequence[str] = (), longest: int = LONGEST) -> str | None:
-        """Ask for a text; `offers` are some that are often given."""
-
-    async def choose(
-        self, question: str, choices: Sequence[Choice], details: str = "", *, usual: bool = False
-    ) -> str | None:
-        """Ask for one of a few things, by its value; `usual`: the first is what the key is for, a yes is enough."""
-
-    def say(self, text: str, *, bad: bool = False) -> None:
-        """Tell the operator something."""
-
-    def sending(self) -> None:
-        """A request is on its way."""
-
-    def done(self, request: KeyRequest, ms: float) -> None:
-        """The daemon has taken a request, so many milliseconds after the key."""
-
-    async def show_page(self, page: type[Page], campaign: str) -> None:
-        """Show a page about a campaign."""
-
-    def redraw(self) -> None:
-        """Who is signed in, the language or the campaign has changed."""
-
-    def leave(self) -> None:
-        """End the console."""
 
 
 Action = Callable[..., Awaitable[None]]
@@ -148,7 +87,7 @@ class Actions:
             await getattr(self, key.action)(*given, *args)
         except CannotError as error:
             self.ui.say(error.sentence(self.words), bad=True)
-            if error.key == "cannot.signed_out":
+            if error.key in _SIGN_IN_AGAIN:
                 await self.press(SIGN_IN)
 
     def _require(self, key: Key) -> None:
@@ -202,10 +141,11 @@ class Actions:
             self._scrapped[view.name] = (trial, self.session.now(view.name))
 
     @asks
-    async def repeat(self) -> None:
+    async def repeat(self, shown: CampaignView | None = None, wanted: TrialView | None = None) -> None:
         """Make a part again; it moves the machine, so the choice is also the confirmation."""
-        view = self.view
-        trial = await self._which(view, requests.repeat_choices(view), "ask.repeat")
+        view = shown or self.view
+        choices = requests.repeat_choices(view) if wanted is None else [wanted]
+        trial = await self._which(view, choices, "ask.repeat")
         if trial is not None:
             await self._do(Operations.repeat(view.name, trial.number), tag=trial.tag)
 
@@ -293,6 +233,13 @@ class Actions:
         await self._do(Operations.tell_outcome(view.name, trial.number, True), requests.TOLD_VALID, tag=trial.tag)
 
     @asks
+    async def confirm(self) -> None:
+        """A change that was asked for is made by hand."""
+        view, change = self.view, requests.change_of(self.view)
+        if await self._sure("ask.confirm", "f", by_hand_text(self.words, view, "\n")):
+            await self._do(Operations.confirm_change(view.name, change.number), number=change.number)
+
+    @asks
     async def lot(self) -> None:
         """Other material from now on."""
         view = self.view
@@ -319,10 +266,34 @@ class Actions:
     @asks
     async def sign_in(self) -> None:
         """Name or badge."""
-        name = requests.person(await self.ui.ask(self.words("ask.sign_in"), longest=NAME_LENGTH) or "")
-        if name:
-            self.operator = self.session.client.actor = name
-            self.ui.say(self.words("say.signed_in", operator=name))
+        typed = await self.ui.ask(self.words("ask.sign_in"), longest=NAME_LENGTH) or ""
+        wanted = self.ui.view is not None and self.ui.view.identify == "pin"
+        if wanted and any(letter.isdigit() for letter in typed):  # a badge; the names of people have no digits
+            await self._prove(None, None, typed.strip())
+            return
+        name = requests.person(typed)
+        pin = await self.ui.ask(self.words("ask.pin"), longest=NAME_LENGTH, secret=True) if name and wanted else None
+        if pin:
+            await self._prove(name, pin, None)
+        elif name and not wanted:
+            self._is_here(name, None)
+
+    async def _prove(self, name: str | None, pin: str | None, badge: str | None) -> None:
+        """Sign in with what proves who it is."""
+        client = self.session.client
+        try:
+            opened = await client.open_session(name, pin, badge)
+            self._is_here(opened.name, opened.session)
+            self.session.welcome = await client.hello()
+        except ReplyError as error:
+            raise RefusedError(f"refused.{error.code}", text=str(error)) from error
+        except TunerError as error:
+            raise CannotError("cannot.unsent", text=str(error)) from error
+
+    def _is_here(self, name: str, session: str | None) -> None:
+        self.operator = self.session.client.actor = name
+        self.session.client.session = session
+        self.ui.say(self.words("say.signed_in", operator=name))
 
     @asks
     async def choose_campaign(self) -> None:

@@ -15,6 +15,7 @@ from tuner.wire.messages import CampaignView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"
 _TAGGED = frozenset({Phase.AWAITING_APPROVAL, Phase.SENDING, Phase.SETTLING, Phase.RUNNING})
+_AWAITED = frozenset({"verify", "ready", "link", "people"})  # a newer daemon may wait for something else
 _MOVING = frozenset({Phase.SENDING, Phase.RETURNING_HOME})
 
 
@@ -49,7 +50,7 @@ def rows(
         elif value != beside:
             mark = HIGHER if value > beside else LOWER
             difference = words.difference(value, beside, parameter)
-        found.append(Row(parameter.name, words.value(value, parameter), mark, difference))
+        found.append(Row(parameter.called, words.value(value, parameter), mark, difference))
     return found
 
 
@@ -66,7 +67,7 @@ def brief(
     known = [parameter for parameter in view.parameters if parameter.name in setting]
     if beside is not None:
         known.sort(key=lambda parameter: setting[parameter.name] == beside.get(parameter.name))
-    return separator.join(f"{one.name} {words.value(setting[one.name], one)}" for one in known)
+    return separator.join(f"{one.called} {words.value(setting[one.name], one)}" for one in known)
 
 
 def changes(words: Words, view: CampaignView, setting: Mapping[str, Value], other: Mapping[str, Value]) -> list[str]:
@@ -92,6 +93,28 @@ def machine_text(words: Words, view: CampaignView) -> tuple[str, bool]:
     return words("top.verified") + (f", {words('top.home')}" if machine.home else ""), True
 
 
+def wait_text(words: Words, view: CampaignView) -> str:
+    """What the campaign waits for at its machine, in the reader's language; nothing if it does not."""
+    waiting = view.waiting
+    if waiting is None:
+        return ""
+    return words(f"wait.{waiting.awaited}", text=waiting.text) if waiting.awaited in _AWAITED else waiting.text
+
+
+def by_hand_text(words: Words, view: CampaignView, separator: str = ", ") -> str:
+    """What somebody is to change by hand; nothing if nobody is."""
+    setting = {} if view.change is None else view.change.setting
+    known = [parameter for parameter in view.parameters if parameter.name in setting]
+    return separator.join(f"{one.called}: {words.value(setting[one.name], one)}" for one in known)
+
+
+def beside_text(words: Words, view: CampaignView) -> str:
+    """What somebody is to change by hand while the campaign does or waits for something else."""
+    if view.change is None or view.phase == Phase.AWAITING_CHANGE:
+        return ""
+    return words("wait.by_hand", text=by_hand_text(words, view))
+
+
 def phase_text(words: Words, view: CampaignView) -> str:
     """What the campaign does or waits for now, in the reader's language."""
     tag = view.trial.tag if view.trial is not None else ""
@@ -99,6 +122,8 @@ def phase_text(words: Words, view: CampaignView) -> str:
         return words("phase.dry_run", tag=tag)
     if view.phase == Phase.WAITING_FOR_WINDOW and view.wake_at:
         return words("phase.waiting_until", time=words.clock(view.wake_at))
+    if view.phase == Phase.AWAITING_CHANGE:
+        return words("phase.awaiting_change", text=by_hand_text(words, view))
     if view.phase in _TAGGED:
         return words(f"phase.{view.phase}", tag=tag)
     return words.known(f"phase.{view.phase}", view.phase_text)
@@ -106,7 +131,14 @@ def phase_text(words: Words, view: CampaignView) -> str:
 
 def pace(words: Words, session: Session, view: CampaignView) -> tuple[str, float | None]:
     """How long the phase lasts beside what is usual, and the share done if it is known."""
-    passed = (session.now(view.name) - datetime.fromisoformat(view.phase_since)).total_seconds()
+    now, waiting = session.now(view.name), view.waiting
+    if waiting is not None:
+        passed = (now - datetime.fromisoformat(waiting.since)).total_seconds()
+        if waiting.at_most_s is None:
+            return words("wait.elapsed", elapsed=words.span(passed)), None
+        elapsed = words.span(min(passed, waiting.at_most_s))
+        return words("wait.limit", elapsed=elapsed, limit=words.span(waiting.at_most_s)), None
+    passed = (now - datetime.fromisoformat(view.phase_since)).total_seconds()
     elapsed = words.span(passed)
     progress = session.campaigns[view.name].progress
     share = None if progress is None else progress.done

@@ -10,7 +10,7 @@ import click
 
 from tuner.basics.files import write_text
 from tuner.basics.vocabulary import Stage
-from tuner.console.campaign_text import brief, machine_text, pad, phase_text
+from tuner.console.campaign_text import brief, by_hand_text, machine_text, pad, phase_text
 from tuner.console.handover_html import Section, page
 from tuner.console.language import Words
 from tuner.console.pages.champion import record
@@ -150,6 +150,8 @@ def pending(words: Words, view: CampaignView) -> Iterator[str]:
     if view.duel is not None:
         tags = {"left": view.duel.left.tag, "right": view.duel.right.tag}
         yield words("handover.pending_duel", number=view.duel.number, **tags)
+    if view.change is not None:
+        yield words("handover.pending_change", number=view.change.number, text=by_hand_text(words, view))
     if view.trial is not None:
         key = "pending_approval" if view.trial.stage == Stage.PROPOSED else "pending_outcome"
         yield words(f"handover.{key}", tag=view.trial.tag)

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from importlib import resources
 
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.text import listed, nearest, shown, span
 from tuner.core.space.values import Value
 from tuner.errors import TunerError
 from tuner.wire.messages import ParameterView
@@ -17,7 +17,6 @@ LANGUAGES = ("en", "de", "es", "zh")
 
 _RESOLUTION = 1e-3  # of a parameter's range: finer differences no person can set or see
 _MOST_DIGITS = 12
-_HOUR_S = 3600
 _DOUBT = 0.01
 
 
@@ -105,18 +104,15 @@ class Words:
 
     def span(self, seconds: float) -> str:
         """A time span such as 0:07, 12:40 or 3:05 h."""
-        whole = max(0, round(seconds))
-        if whole < _HOUR_S:
-            return f"{whole // 60}:{whole % 60:02d}"
-        return f"{whole // _HOUR_S}:{whole % _HOUR_S // 60:02d} h"
+        return span(seconds)
 
 
 def decimals_of(value: float, parameter: ParameterView | None) -> int:
     """How many digits after the decimal mark a parameter's values need."""
     if isinstance(value, int) or (parameter is not None and parameter.kind == "integer"):
         return 0
-    if parameter is not None and parameter.step:
-        return _digits(parameter.step)
+    if parameter is not None and (grid := parameter.step or parameter.resolution):
+        return _digits(grid)
     if parameter is None or parameter.low is None or parameter.high is None:
         return max(0, min(_MOST_DIGITS, 3 - math.floor(math.log10(abs(value))))) if value else 0
     resolution = (parameter.high - parameter.low) * _RESOLUTION

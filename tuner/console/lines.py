@@ -3,19 +3,21 @@
 import asyncio
 import io
 import sys
+import termios
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TextIO
 
 from tuner.basics.vocabulary import Phase
-from tuner.console.actions import LONGEST, Actions, Choice, Options
-from tuner.console.campaign_text import news_text, phase_text, rows
-from tuner.console.keys import BY_SHOWN, SIGN_IN
+from tuner.console.actions import Actions
+from tuner.console.campaign_text import beside_text, news_text, pace, phase_text, rows, wait_text
+from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
 from tuner.console.requests import KeyRequest, duel_of, readable
 from tuner.console.session import Session
+from tuner.console.ui import LONGEST, Choice, Options
 from tuner.errors import UnreachableError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
@@ -111,10 +113,13 @@ class Lines:
         self.say(self.words("line.goodbye"))
         self._left = True
 
-    async def ask(self, question: str, offers: Sequence[str] = (), longest: int = LONGEST) -> str | None:
-        """Ask for a line; meanwhile what is new is told."""
-        self.say(question)
-        answer = (await self._line())[:longest]
+    async def ask(
+        self, question: str, offers: Sequence[str] = (), longest: int = LONGEST, *, secret: bool = False
+    ) -> str | None:
+        """Ask for a line; meanwhile what is new is told. A terminal does not show a secret."""
+        with _unseen(self._source) if secret else nullcontext():
+            self.say(question)
+            answer = (await self._line())[:longest]
         if not answer:
             self.say(self.words("line.dropped"))
         return answer or None
@@ -218,14 +223,18 @@ class Lines:
         self._news = session.told
         if view is None:
             return
-        told = (view.name, view.mode, view.phase, view.trial and view.trial.tag, view.duel and view.duel.number)
+        awaited, beside = wait_text(words, view), beside_text(words, view)
+        numbers = (view.duel and view.duel.number, view.change and view.change.number)
+        told = (view.name, view.mode, view.phase, view.trial and view.trial.tag, *numbers, awaited)
         if told == self._told:
             return
         self._told = told
         if view.duel is not None and view.phase == Phase.ASKING:
             self._question(view)
         else:
-            self.say(f"{view.name}: {phase_text(words, view)}")
+            limit = f" ({pace(words, session, view)[0]})" if awaited else ""
+            self.say(f"{view.name}: {awaited or phase_text(words, view)}{limit}")
+        self.say(beside and f"{view.name}: {beside}")
 
     def _question(self, view: CampaignView) -> None:
         words, duel = self.words, duel_of(view)
@@ -240,3 +249,18 @@ class Lines:
         if duel.left.setting == duel.right.setting:
             self.say(words("duel.same"))
         self.actions.question_seen(view)
+
+
+@contextmanager
+def _unseen(source: TextIO) -> Iterator[None]:
+    """A terminal shows nothing of what is typed."""
+    if not source.isatty():
+        yield
+        return
+    before = termios.tcgetattr(source)
+    hidden = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+    termios.tcsetattr(source, termios.TCSADRAIN, hidden)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(source, termios.TCSADRAIN, before)

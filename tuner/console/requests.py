@@ -8,7 +8,7 @@ from typing import Any
 from tuner.basics.names import NameProblemError, person_name
 from tuner.basics.vocabulary import Mode, Phase, Stage
 from tuner.console.language import Words
-from tuner.wire.messages import CampaignView, DuelView, EventsAfter, TrialView
+from tuner.wire.messages import CampaignView, ChangeView, DuelView, EventsAfter, TrialView
 from tuner.wire.operation import Call
 from tuner.wire.operations import OPS, Operations
 
@@ -31,6 +31,7 @@ TEXTS = {
     "campaign.abort": "aborted",
     "campaign.home": "homing",
     "lot.change": "lot",
+    "change.confirm": "confirmed",
 }
 UNSCRAPPED, TOLD_VALID = "unscrapped", "told_valid"  # an outcome has other texts where the part is valid
 _ANSWERS = frozenset({"judgment.give", "judgment.tie"})
@@ -149,6 +150,13 @@ def proposal_of(view: CampaignView) -> TrialView:
     if view.trial is None or view.trial.stage != Stage.PROPOSED:
         raise CannotError("cannot.no_proposal")
     return view.trial
+
+
+def change_of(view: CampaignView) -> ChangeView:
+    """A change that somebody is to make by hand."""
+    if view.change is None:
+        raise CannotError("cannot.no_change")
+    return view.change
 
 
 def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> KeyRequest:

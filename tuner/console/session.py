@@ -20,7 +20,7 @@ GUARD_S = 0.5  # an answer so soon after a new question was meant for the one be
 PING_EVERY_S = 1.0
 # the daemon answers in a millisecond, but a busy machine lets it wait: without a connection the link is lost after the
 # first time, with one after both (three beats), and never while anything else is heard of the daemon; what this console
-# itself comes late does not count, see `tuner.wire.attention`
+# itself comes late does not count, see `tuner.wire.patient_clock`
 PATIENCE_S = (2.0, 4.0)
 ACT_S = 8.0
 FIND_S = 4.0  # the part of it that may pass without a connection
@@ -160,7 +160,10 @@ class Session:
 
     def tell(self, campaign: str, key: str, **fields: object) -> None:
         """Keep a piece of news."""
-        self.news.appendleft(News(datetime.now(UTC), campaign, key, fields))
+        self._keep(News(datetime.now(UTC), campaign, key, fields))
+
+    def _keep(self, news: News) -> None:
+        self.news.appendleft(news)
         self.told += 1
 
     async def _watch(self) -> None:
@@ -268,8 +271,11 @@ class Session:
         if isinstance(item, Gap):
             self._see(item.view)
         elif isinstance(item, Progress):
-            if item.campaign in self.campaigns:
-                self.campaigns[item.campaign].progress = item
+            seen = self.campaigns.get(item.campaign)
+            if seen is not None:
+                seen.progress = item
+                if item.waiting != seen.view.waiting:
+                    self.look_at(item.campaign)
         elif isinstance(item, EventMessage):
             self.look_at(item.campaign)
         self._changed()
@@ -281,11 +287,11 @@ class Session:
         self._anew.discard(view.name)
         progress = seen.progress if seen and seen.view.phase_since == view.phase_since else None
         self.campaigns[view.name] = Seen(view, self.clock(), progress)
+        failed, since = view.machine.home_failed, datetime.fromisoformat(view.since)  # not when we came to see it
         if view.fault and (seen is None or seen.view.fault != view.fault):
-            self.tell(view.name, "alarms.fault", text=view.fault)
-        failed = view.machine.home_failed
+            self._keep(News(since, view.name, "alarms.fault", {"text": view.fault}))
         if failed and (seen is None or seen.view.machine.home_failed != failed):
-            self.tell(view.name, "alarms.home_failed", text=failed)
+            self._keep(News(since, view.name, "alarms.home_failed", {"text": failed}))
 
     async def _refresh(self) -> None:
         while True:

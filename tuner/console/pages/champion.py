@@ -7,13 +7,16 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tuner.console.campaign_text import about_part, brief, pad, rows
-from tuner.console.keys import CHAMPION, Key
+from tuner.console.keyboard import CHAMPION, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import STRONG, Page
 from tuner.console.session import Session
+from tuner.core.space.values import Value
 from tuner.wire.aio import AsyncClient
-from tuner.wire.messages import CampaignView, ChampionBody, TrialView
-from tuner.wire.model_answers import Explanation, Recommendation
+from tuner.wire.messages import CampaignView, ChampionBody, ParameterView, TrialView
+from tuner.wire.model_answers import Explanation, Recommendation, WindowView
+
+_EVEN = 0.5  # below it the champion is believed better
 
 
 class ChampionPage(Page):
@@ -59,7 +62,6 @@ class ChampionPage(Page):
             chances = {"percent": words.percent(look["left"]), "against": words.percent(look["against"])}
             lines += [Text(), Text(words("champion.outlook"), STRONG)]
             lines.append(Text(words("champion.stop" if look["stop"] else "champion.go_on", **chances)))
-            lines.append(Text(words("champion.next", percent=words.percent(look["next_better"]))))
         if self.explained is None:
             lines += [Text(), *self.unknown(words)]
         return lines
@@ -70,17 +72,53 @@ class ChampionPage(Page):
             return []
         lines = [Text(words("champion.recommended"), STRONG)]
         compared = rows(words, view.parameters, have.setting, champion.setting)
-        wide = max(cell_len(row.name) for row in compared)
-        for row in compared:
-            change = f"  {row.mark} {row.difference}".rstrip() if row.mark else ""
-            lines.append(Text(f"    {pad(row.name, wide)}  {row.value}{change}", STRONG))
-        lines.append(Text(words("champion.same") if have.same_as_champion else words("champion.model")))
+        changes = [f"{row.mark} {row.difference}".rstrip() for row in compared]
+        wide, wider, widest = (
+            max(cell_len(text) for text in column)
+            for column in ([row.name for row in compared], [row.value for row in compared], changes)
+        )
+        windows = {one.name: one for one in have.window}
+        for row, change, parameter in zip(compared, changes, view.parameters, strict=True):
+            line = Text(f"    {pad(row.name, wide)}  {pad(row.value, wider)}  {pad(change, widest)}".rstrip(), STRONG)
+            if row.name in windows:
+                room = wide + wider + widest + 10
+                line.pad_right(max(0, room - line.cell_len))
+                line.append(window(words, windows[row.name], parameter))
+            lines.append(line)
+        if have.window_valid is not None:
+            kept = {"valid": words.percent(have.window_valid), "better": words.percent(have.window_better or 0.0)}
+            named = "champion.window" if have.window_better is None else "champion.window_better"
+            lines.append(Text(words(named, **kept)))
+        if have.keep:
+            lines.append(Text(words("champion.keep"), STRONG))
+        else:
+            safer = (have.p_better or 0.0) < _EVEN and not have.same_as_champion
+            unlike = "champion.safer" if safer else "champion.model"
+            lines.append(Text(words("champion.same" if have.same_as_champion else unlike)))
         chances = []
-        if have.p_better is not None and not have.same_as_champion:
+        if have.p_better is not None and not have.same_as_champion and not have.keep:
             chances.append(words("champion.better", percent=words.percent(have.p_better)))
+        if have.better_than_known_good is not None:
+            chances.append(words("champion.better_known_good", percent=words.percent(have.better_than_known_good)))
         if have.p_valid is not None:
             chances.append(words("champion.valid", percent=words.percent(have.p_valid)))
-        return [*lines, Text(", ".join(chances)), Text()]
+        lines.append(Text(", ".join(chances)))
+        if have.parts:
+            duels = words("champion.record", won=have.won, lost=have.lost, tied=have.tied)
+            lines.append(Text(words("champion.made", parts=have.parts, duels=duels)))
+        return [*lines, Text()]
+
+
+def window(words: Words, one: WindowView, parameter: ParameterView) -> str:
+    """How far a parameter may wander alone."""
+    if one.low is None or one.high is None:
+        return words("champion.options", options=", ".join(one.options))
+    low, high = (words.value(_whole(end, parameter), parameter, unit=end is one.high) for end in (one.low, one.high))
+    return words("champion.range", low=low, high=high)
+
+
+def _whole(end: float, parameter: ParameterView) -> Value:
+    return round(end) if parameter.kind == "integer" else end
 
 
 def record(words: Words, body: ChampionBody) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from rich.text import Text
 
 from tuner.console.campaign_text import pad
-from tuner.console.keys import BAR, CHAMPION, HISTORY, MAIN, Key, obstacle
+from tuner.console.keyboard import BAR, CHAMPION, HISTORY, MAIN, Key, obstacle
 from tuner.console.language import Words
 from tuner.console.pages.page import QUIET, STRONG, Page
 from tuner.console.session import Session

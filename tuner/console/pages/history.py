@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tuner.basics.vocabulary import Stage
 from tuner.console.campaign_text import brief, fit
-from tuner.console.keys import HISTORY, Key
+from tuner.console.keyboard import HISTORY, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import STRONG, Page
 from tuner.console.session import Session
@@ -84,6 +84,8 @@ def judged(words: Words, trial: TrialView, judgment: JudgmentView, tags: dict[in
     text = words(f"history.{judgment.of_other(trial.number)}", tag=tag)
     took = "" if judgment.took_s is None else f" {words('history.took', seconds=words.number(judgment.took_s, 1))}"
     text += f" ({judgment.operator}{took})"
+    if judgment.looks > 1:
+        text += " " + words("history.looks", agreeing=judgment.agreeing, looks=judgment.looks)
     if judgment.retracted is not None:
         text += " " + words("history.retracted", reason=judgment.retracted or "-")
     return text

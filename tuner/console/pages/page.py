@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from rich.text import Text
 
-from tuner.console.keys import Key
+from tuner.console.keyboard import Key
 from tuner.console.language import Words
 from tuner.console.session import Session
 from tuner.errors import TunerError

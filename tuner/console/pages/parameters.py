@@ -37,5 +37,7 @@ class ParametersPage(Page):
             parameter = next(p for p in view.parameters if p.name == cut.name)
             best = max(range(len(cut.values)), key=cut.mean.__getitem__)
             values = {"best": words.value(cut.values[best], parameter), "at": words.value(cut.at, parameter)}
-            lines.append(Text(words("line.slice", name=cut.name, valid=words.percent(cut.valid[best]), **values)))
+            lines.append(
+                Text(words("line.slice", name=parameter.called, valid=words.percent(cut.valid[best]), **values))
+            )
         return lines or [Text(words("parameters.none"))]

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 
 from textual.app import App
 
-from tuner.console.actions import LONGEST, Actions, Choice, Options
+from tuner.console.actions import Actions
 from tuner.console.campaign_text import news_text
-from tuner.console.keys import BY_SHOWN, SIGN_IN, Key
+from tuner.console.keyboard import BY_SHOWN, SIGN_IN, Key
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.history import HistoryPage
 from tuner.console.pages.page import Page
@@ -23,6 +23,7 @@ from tuner.console.screen.main import MainScreen
 from tuner.console.screen.page import ChampionScreen, PageScreen
 from tuner.console.screen.parameters import ParametersScreen
 from tuner.console.session import Session
+from tuner.console.ui import LONGEST, Choice, Options
 from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView
 
@@ -84,8 +85,11 @@ class ConsoleApp(App[None]):
         """What is painted; the session may know more already."""
         return self.main.shown
 
-    async def ask(self, question: str, offers: Sequence[str] = (), longest: int = LONGEST) -> str | None:
-        return await self.push_screen_wait(TextDialog(question, self.actions.words("ask.reason_hint"), offers, longest))
+    async def ask(
+        self, question: str, offers: Sequence[str] = (), longest: int = LONGEST, *, secret: bool = False
+    ) -> str | None:
+        hint = self.actions.words("ask.reason_hint")
+        return await self.push_screen_wait(TextDialog(question, hint, offers, longest, secret=secret))
 
     async def choose(
         self, question: str, choices: Sequence[Choice], details: str = "", *, usual: bool = False

@@ -12,8 +12,8 @@ from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from tuner.console.actions import LONGEST, Choice
 from tuner.console.screen.keybar import Touchable
+from tuner.console.ui import LONGEST, Choice
 
 
 class Dialog(ModalScreen[str | None]):
@@ -66,12 +66,15 @@ class ChooseDialog(Dialog):
 class TextDialog(Dialog):
     """Asks for a text of at most `longest` characters; a function key or a touch gives one of the offers."""
 
-    def __init__(self, question: str, leave: str, offers: Sequence[str] = (), longest: int = LONGEST) -> None:
+    def __init__(
+        self, question: str, leave: str, offers: Sequence[str] = (), longest: int = LONGEST, *, secret: bool = False
+    ) -> None:
         super().__init__(question, [Choice(f"F{number}", text, text) for number, text in enumerate(offers, 1)], leave)
         self._longest = longest
+        self._secret = secret
 
     def compose_body(self) -> ComposeResult:
-        yield Input(max_length=self._longest)
+        yield Input(max_length=self._longest, password=self._secret)
 
     def on_mount(self) -> None:
         """Ready to type, also for a badge reader."""

@@ -1,12 +1,25 @@
 """Draws the main screen's pieces as styled text: grey, and colour only with a word for what is abnormal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from tuner.basics.vocabulary import ENDED, Mode, Phase
-from tuner.console.campaign_text import about_part, alarms, bar, brief, fit, machine_text, pace, pad, phase_text, rows
+from tuner.console.campaign_text import (
+    about_part,
+    alarms,
+    bar,
+    beside_text,
+    brief,
+    fit,
+    machine_text,
+    pace,
+    pad,
+    phase_text,
+    rows,
+    wait_text,
+)
 from tuner.console.language import Words
 from tuner.console.pages.page import ALARM, QUIET, STRONG
 from tuner.console.screen.large_letters import large_letters
@@ -50,12 +63,19 @@ def top(words: Words, session: Session, view: CampaignView | None, operator: str
 
 
 def machine(words: Words, view: CampaignView, width: int) -> Text:
-    """Two lines: what the machine runs now, and what was asked of it."""
+    """Two lines: what the machine runs now, and what was asked of it; one setting in both where they are the same."""
     sure, fine = machine_text(words, view)
     labels = [words("top.machine_now"), words("top.requested")]
     wide = max(cell_len(label) for label in labels)
     settings = (view.machine.read_back, view.machine.requested)
     text = Text(no_wrap=True)
+    room = width - wide - 2 - cell_len(f" {sure} ")
+    if view.machine.verified and cell_len(brief(words, view, settings[0])) > room:
+        first, rest = broken(brief(words, view, settings[0], "\n").split("\n"), room)
+        text.append(f"{pad(labels[0], wide)}  ", QUIET)
+        text.append(pad(first, room))
+        text.append(f" {sure} \n", QUIET if fine else ALARM)
+        return text.append(" " * (wide + 2) + fit(rest, width - wide - 2))
     for number, (label, setting) in enumerate(zip(labels, settings, strict=True)):
         beside = None if view.machine.verified else settings[1 - number]
         note = f" {sure} " if sure and number == 0 else ""
@@ -65,6 +85,12 @@ def machine(words: Words, view: CampaignView, width: int) -> Text:
         text.append(note, QUIET if fine else ALARM)
         text.append("" if number else "\n")
     return text
+
+
+def broken(pieces: Sequence[str], room: int) -> tuple[str, str]:
+    """As many pieces as have room in a line, at least one, and the rest."""
+    count = max((n for n in range(1, len(pieces) + 1) if cell_len("  ".join(pieces[:n])) <= room), default=1)
+    return fit("  ".join(pieces[:count]), room), "  ".join(pieces[count:])
 
 
 def column(
@@ -113,16 +139,19 @@ def column(
 def waiting(words: Words, session: Session, view: CampaignView, width: int) -> Text:
     """The line of what is awaited, and a bar as far as something is known."""
     told, share = pace(words, session, view)
-    sentence = phase_text(words, view)
+    sentence = wait_text(words, view) or phase_text(words, view)
     if view.duel is not None and view.phase == Phase.ASKING:
         sentence = f"{words('duel.number', number=view.duel.number)}: {sentence}"
     room = width - cell_len(told) - 2
     text = Text(no_wrap=True)
     text.append(pad(fit(sentence, room), room) + "  ", STRONG)
     text.append(told + "\n", QUIET)
+    beside = beside_text(words, view)
     reason = view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else "")
     progress = session.campaigns[view.name].progress
-    if reason:
+    if beside:
+        text.append(fit(f"{beside}  {reason}", width), ALARM if view.fault else STRONG)
+    elif reason:
         text.append(fit(reason, width), ALARM if view.fault else "")
     elif view.duel is not None and view.duel.left.setting == view.duel.right.setting:
         text.append(words("duel.same"))
@@ -130,6 +159,8 @@ def waiting(words: Words, session: Session, view: CampaignView, width: int) -> T
         note = f" {words.number(share * 100)} %" + (f"  {progress.text}" if progress else "")
         text.append(bar(share, max(10, width // 2)))
         text.append(fit(note, width - max(10, width // 2)))
+    elif view.waiting is not None:
+        text.append(fit(phase_text(words, view), width), QUIET)
     elif progress is not None and view.phase != Phase.ASKING:
         text.append(fit(progress.text, width), QUIET)
     return text

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import DataTable, Static
 
-from tuner.console.keys import HISTORY
+from tuner.console.keyboard import HISTORY
 from tuner.console.pages.history import COLUMNS, HistoryPage, about, cells
 from tuner.console.screen.page import PageScreen, bindings
 from tuner.errors import TunerError

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tuner.console.keys import Key, obstacle
+from tuner.console.keyboard import Key, obstacle
 from tuner.console.language import Words
 from tuner.wire.messages import CampaignView, Welcome
 

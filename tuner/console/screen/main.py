@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from tuner.console.campaign_text import alarms, budget, fit
-from tuner.console.keys import BAR, MAIN
+from tuner.console.keyboard import BAR, MAIN
 from tuner.console.pages.page import ALARM, STRONG
 from tuner.console.screen.drawing import column, machine, top, waiting
 from tuner.console.screen.keybar import KeyBar, Line, Touchable, sized

@@ -11,7 +11,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tuner.console.keys import BACK, LANGUAGE, Key
+from tuner.console.keyboard import BACK, LANGUAGE, Key
 from tuner.console.language import Words
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.page import ALARM, Page

@@ -42,10 +42,11 @@ class ParametersScreen(PageScreen):
         parameter = next(p for p in view.parameters if p.name == cut.name)
         width, height = max(30, widget.size.width - 2), widget.size.height
         text = Text(no_wrap=True)
-        names = "  ".join(f"[{one.name}]" if one is cut else one.name for one in have.slices)
+        called = {one.name: one.called for one in view.parameters}
+        names = "  ".join(f"[{called[one.name]}]" if one is cut else called[one.name] for one in have.slices)
         text.append(f"{names}\n", STRONG)
         text.append(words("parameters.at", value=words.value(cut.at, parameter)) + " · ")
-        text.append(words("parameters.quality", percent=words.percent(have.mass)) + "\n", QUIET)
+        text.append(words("parameters.quality") + "\n", QUIET)
         for line in plot(words, cut, parameter, self.page.trials, width, height - 3):
             text.append(line + "\n")
         text.append(words("parameters.legend"), QUIET)

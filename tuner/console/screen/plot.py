@@ -1,4 +1,4 @@
-"""Text plots of one parameter: expected quality with its band, P(valid), and what was tried; plain characters only."""
+"""Text plots of one parameter: the chance to be better, P(valid), and what was tried; plain characters only."""
 
 import math
 from collections.abc import Sequence
@@ -43,30 +43,22 @@ def plot(
 ) -> list[str]:
     """The lines of a plot: the picture, what was tried, P(valid), and the axis."""
     rows = max(5, height - 5)
-    bottom, ceiling = min(0.0, *cut.low), max(0.0, *cut.high)
     valid_row, tried_row = words("parameters.valid_row"), words("parameters.tried_row")
-    label = max(cell_len(text) for text in (valid_row, tried_row, words.short(bottom), words.short(ceiling)))
+    zero = (rows - 1) // 2
+    labels = {0: "100 %", zero: "50 %", rows - 1: "0 %"}
+    label = max(cell_len(text) for text in (valid_row, tried_row, *labels.values()))
     columns = max(10, width - label - 2)
-    mean, low, high = (_resampled(cut, numbers, columns) for numbers in (cut.mean, cut.low, cut.high))
-    span = (ceiling - bottom) or 1.0
-
-    def row_of(value: float) -> int:
-        return min(rows - 1, max(0, round((ceiling - value) / span * (rows - 1))))
-
     canvas = [[" "] * columns for _ in range(rows)]
-    for column in range(columns):
-        for row in range(row_of(high[column]), row_of(low[column]) + 1):
-            canvas[row][column] = ":"
-    zero = row_of(0.0)
-    for column in range(columns):
-        canvas[zero][column] = "-" if canvas[zero][column] == " " else canvas[zero][column]
+    canvas[zero] = ["-"] * columns
     at = place(cut, cut.at)
     if at is not None:
         for row in range(rows):
             canvas[row][round(at * (columns - 1))] = "|"
-    for column in range(columns):
-        canvas[row_of(mean[column])][column] = "o"
-    labels = {0: words.short(ceiling), rows - 1: words.short(bottom), zero: words.short(0.0)}
+    for column, better in enumerate(_resampled(cut, cut.better, columns)):
+        share = min(max(better, 0.0), 1.0)
+        # one half is on its line also where the rows are even in number
+        down = round((1.0 - share) * 2.0 * zero) if share >= 0.5 else rows - 1 - round(share * 2.0 * (rows - 1 - zero))
+        canvas[down][column] = "o"
     lines = [f"{labels.get(row, ''):>{label}} │{''.join(canvas[row])}" for row in range(rows)]
     valid = "".join(_LEVELS[round(v * (len(_LEVELS) - 1))] for v in _resampled(cut, cut.valid, columns))
     lines.append(f"{pad(tried_row, label)} │{_tried(cut, trials, columns)}")

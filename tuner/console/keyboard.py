@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from tuner.basics.vocabulary import Answer, Mode
-from tuner.console.requests import CannotError, by_hand, duel_of, proposal_of, repeat_choices, scrap_choices
+from tuner.console.requests import CannotError, by_hand, change_of, duel_of, proposal_of, repeat_choices, scrap_choices
 from tuner.wire.messages import CampaignView, Welcome
 
 
@@ -87,6 +87,7 @@ GRADES = (
     Key("3", "clearly_left", "answer", Answer.CLEARLY_LEFT, *_CLEARLY),
     Key("4", "clearly_right", "answer", Answer.CLEARLY_RIGHT, *_CLEARLY),
 )
+BY_HAND = Key("f", "confirm", "confirm", None, _in("change.confirm"), change_of, lambda view: view.change is not None)
 CONTROL = (
     Key("a", "approve", "approve", None, _in("proposal.approve", Mode.EXECUTE), proposal_of),
     Key("n", "reject", "reject", None, _in("proposal.reject", *_TUNING), proposal_of),
@@ -118,7 +119,7 @@ HISTORY = (
 CHAMPION = (Key("y", "copy", "copy"),)
 BACK = Key("Esc", "back", "back")
 
-BAR = (ANSWERS, GRADES, CONTROL, SCREENS)
+BAR = (ANSWERS, (*GRADES, BY_HAND), CONTROL, SCREENS)
 MAIN = (*chain.from_iterable(BAR), *UNSEEN)
 BY_SHOWN = {key.shown: key for key in MAIN}
 SIGN_IN, LANGUAGE = BY_SHOWN["o"], BY_SHOWN["l"]

@@ -1,0 +1,123 @@
+"""A page that other machines can reach: only with TLS and people, and nothing is seen before somebody signed in."""
+
+import ssl
+import subprocess
+import sys
+
+import pytest
+
+from tests.daemon.running import campaign_text, daemon, until
+from tests.patience import PATIENT_S
+from tests.web.helpers import Forms, served
+from tuner.basics.vocabulary import Role
+
+EVERYWHERE = "0.0.0.0:0"
+PINS = {"ines": "4711", "anna": "2580"}
+
+
+@pytest.fixture(scope="module")
+def running():
+    text = campaign_text("press", trials=500, policy='identify = "pin"').replace("approval = false", "approval = true")
+    with daemon(text) as one:
+        yield one.start()
+
+
+def tuner(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "tuner", *map(str, words)], capture_output=True, text=True, timeout=PATIENT_S
+    )
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificate")
+    assert tuner("web", "certificate", "--name", "127.0.0.1", "--out", folder).returncode == 0
+    again = tuner("web", "certificate", "--name", "127.0.0.1", "--out", folder)
+    assert (again.returncode, "is there already" in again.stderr) == (1, True)
+    assert (folder / "tuner-web.key").stat().st_mode & 0o077 == 0
+    return folder / "tuner-web.crt", folder / "tuner-web.key"
+
+
+@pytest.fixture(scope="module")
+def forms(running, certificate):
+    """What another machine's browser sees, after it was refused what is not safe."""
+    state, (crt, key) = ("--state", running.state), certificate
+    tls = ("--certificate", crt, "--certificate-key", key)
+    bare = tuner("web", *state, "--listen", EVERYWHERE)
+    assert (bare.returncode, "needs TLS" in bare.stderr) == (78, True)
+    half = tuner("web", *state, "--listen", EVERYWHERE, "--certificate", crt)
+    assert (half.returncode, "needs its key" in half.stderr) == (78, True)
+    nobody = tuner("web", *state, "--listen", EVERYWHERE, *tls)
+    assert (nobody.returncode, "tuner people add" in nobody.stderr) == (78, True)
+    with running.client() as client:
+        client.add_person("ines", Role.ENGINEER, "de", PINS["ines"])
+        client.add_person("anna", Role.OPERATOR, "", PINS["anna"])
+    with served(running.state, *tls, "--name", "127.0.0.1", "--language", "en", listen=EVERYWHERE) as address:
+        port = address.rpartition(":")[2]
+        trusted = ssl.create_default_context(cafile=str(crt))
+        yield lambda: Forms(f"https://127.0.0.1:{port}", trusted)
+
+
+def test_nothing_of_a_campaign_is_seen_or_done_before_a_pin_was_given(running, forms):
+    stranger = forms()
+    for path in ("/", "/engineer", "/history", "/alarms", "/board"):
+        assert "press" not in stranger.open(path).replace("/press", "")
+        assert "Who are you?" in stranger.html
+    assert stranger.request("GET", "/events")[0] == 403
+    stranger.open("/")
+    stranger.send("/press", key="h")
+    stranger.sign_in("ines")
+    assert stranger.said == "This page needs your PIN or your badge."
+    stranger.sign_in("ines", pin="0815")
+    assert stranger.said.startswith("Name, PIN or badge is wrong.")
+    assert "press-machine" not in stranger.html
+    with running.client() as client:
+        assert client.snapshot("press").mode == "Execute"
+
+
+def test_an_engineer_approves_an_operator_cannot_and_the_answer_bears_the_name_that_was_proved(running, forms):
+    anna, ines = forms(), forms()
+    _, headers, _ = ines.request("GET", "/")
+    assert headers["Set-Cookie"].startswith("__Host-tuner=")
+    assert "Secure" in headers["Set-Cookie"]
+    ines.sign_in("INES", pin=PINS["ines"])
+    assert ines.said == "angemeldet: ines"
+    anna.sign_in("anna", pin=PINS["anna"])
+    with running.client("nobody") as client:
+        while True:
+            view = until(client, "press", lambda view: view.duel is not None or view.phase == "awaiting_approval")
+            if view.duel is not None:
+                break
+            while f'value="0.{view.trial.number}"' not in anna.open("/"):
+                pass
+            anna.send("/press", key="a", given="yes")
+            assert anna.said == "Your key may not do this (operator)."
+            while f'value="0.{view.trial.number}"' not in ines.open("/"):
+                pass
+            ines.send("/press", key="a")
+            assert 'class="asked"' in ines.html
+            ines.send("/press", key="a", given="yes")
+            waited = (view.trial.number, "awaiting_approval")  # the next one may wait by the time that we look
+            until(client, "press", lambda now, old=waited: (now.trial and now.trial.number, now.phase) != old)
+        while f'value="{view.duel.number}.0"' not in anna.open("/"):
+            pass
+        anna.send("/press", key="0")
+        while anna.said.startswith("Too fast"):
+            anna.send("/press", key="0")
+        assert anna.said == "can't tell: taken"
+        assert client.snapshot("press").judgments[0].operator == "anna"
+
+
+def test_an_engineer_lists_and_ends_sessions_and_the_page_then_asks_again(running, forms):
+    anna = forms()
+    anna.sign_in("anna", pin=PINS["anna"])
+    listed = tuner("people", "sessions", "--state", running.state)
+    assert "anna" in listed.stdout
+    with running.client("ines") as client:
+        for one in client.list_sessions().sessions:
+            client.end_session(one.number)
+    anna.open("/")
+    anna.send("/press", key="r", given="x")
+    anna.send("/press", key="g", given="lot 7")
+    assert anna.said.startswith("Signed out")
+    assert "Who are you?" in anna.html

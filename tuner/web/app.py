@@ -1,0 +1,267 @@
+"""The page as a web application: what each address shows, and what each form does."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hmac import compare_digest
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tuner.console.language import LANGUAGES, Words
+from tuner.console.requests import CannotError
+from tuner.console.session import Session
+from tuner.web.guard import BadFormError, Guard, Places, form_of
+from tuner.web.model import ModelAnswers
+from tuner.web.people import sign_in, sign_out
+from tuner.web.photos import Photos
+from tuner.web.seat import KEYS, Seat
+from tuner.web.seats import Seats
+from tuner.web.shown import PAGES, Shown, seen
+from tuner.wire.aio import AsyncClient
+from tuner.wire.endpoint import Link
+from tuner.wire.messages import CampaignView, JudgmentView, TrialView
+
+MOST_STREAMS = 4  # of one browser
+SIGN_OF_LIFE_S = 15.0
+_STATIC = Path(__file__).with_name("static")
+_TYPES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+Form = Callable[[Seat, Mapping[str, str]], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the page is served.
+
+    Attributes:
+        places: Where it may be reached.
+        language: The first language; None: the browser's.
+        campaign: The campaign that is shown first.
+        login: Whether nothing is shown before somebody signed in with PIN or badge.
+        photos: Folders whose pictures may be shown.
+    """
+
+    places: Places
+    language: str | None = None
+    campaign: str | None = None
+    login: bool = False
+    photos: tuple[Path, ...] = ()
+
+
+class Page:
+    """The application and all that it keeps: one session with the daemon, and a seat for each browser."""
+
+    def __init__(self, link: Link, options: Options) -> None:
+        self._link = link
+        self._options = options
+        self._changed = asyncio.Event()
+        self._photos = Photos(options.photos, options.places.pictures)
+        self._templates = Environment(
+            loader=PackageLoader("tuner.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._settling: set[asyncio.Task[None]] = set()
+        self._cookie = "__Host-tuner" if options.places.secure else "tuner"
+        self.app = Starlette(
+            routes=[
+                *(Route(path, partial(self._page, name)) for name, path in PAGES.items()),
+                Route("/events", self._events),
+                Route("/static/{name}", self._static),
+                Route("/photo/{name}", self._photo),
+                *(
+                    Route(f"/{name}", partial(self._form, form), methods=["POST"])
+                    for name, form in self._forms().items()
+                ),
+            ],
+            middleware=[Middleware(Guard, places=options.places)],
+            lifespan=self._lifespan,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with AsyncClient(self._link) as client:
+            self.session = Session(client, self._tell)
+            self._seats = Seats(self.session, self._link, self._options.campaign, self.session.clock)
+            self._model = ModelAnswers(client, self._tell)
+            following = asyncio.create_task(self.session.run())
+            try:
+                yield
+            finally:
+                following.cancel()
+                self._tell()
+                await asyncio.gather(following, *self._settling, return_exceptions=True)
+                await self._model.close()
+                await self._seats.close()
+
+    def _tell(self) -> None:
+        """Something is new: wake every stream, and look what became of requests without an answer."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+        if not self.session.linked:
+            return
+        for seat in self._seats.all():
+            if seat.session.in_doubt:
+                task = asyncio.create_task(seat.session.settle())
+                self._settling.add(task)
+                task.add_done_callback(self._settling.discard)
+
+    def _shown(self, seat: Seat) -> Shown:
+        return Shown(seat, self.session, self._photos, self._model, login=self._options.login)
+
+    def _seat(self, request: Request) -> Seat | None:
+        return self._seats.find(request.cookies.get(self._cookie))
+
+    def _keep(self, response: Response, cookie: str) -> None:
+        response.set_cookie(self._cookie, cookie, httponly=True, samesite="strict", secure=self._options.places.secure)
+
+    async def _page(self, name: str, request: Request) -> Response:
+        seat, cookie = self._seat(request), None
+        if seat is None and self._seats.retired(request.cookies.get(self._cookie)):
+            # sent while somebody signed in: another seat's cookie would drive out the one that is on its way
+            return RedirectResponse(request.url.path, 303)
+        if seat is None:
+            made = self._seats.new(self._options.language or _preferred(request))
+            if made is None:
+                return PlainTextResponse("Too many browsers are here at once. Try again later.\n", 503)
+            cookie, seat = made
+        closed = self._options.login and not seat.proved
+        fields = self._shown(seat).fields(name)
+        template = self._templates.get_template(f"{'sign_in' if closed else name}.html")
+        response = Response(
+            template.render(**fields, nonce=request.state.nonce), media_type="text/html", headers={"Vary": "Cookie"}
+        )
+        if cookie is not None:
+            self._keep(response, cookie)
+        return response
+
+    async def _form(self, form: Form, request: Request) -> Response:
+        try:
+            fields = await form_of(request)
+        except BadFormError as error:
+            return PlainTextResponse(f"{error}\n", 400)
+        back = PAGES.get(fields.get("back", ""), "/")
+        seat = self._seat(request)
+        if seat is None:  # the page is from before a restart, or nobody used it for long: what it meant is not done
+            return RedirectResponse(back, 303)
+        if not compare_digest(fields.get("token", "").encode(), seat.token.encode()):
+            return PlainTextResponse("This form is not of your page. Open the page again.\n", 403)
+        if self._options.login and not seat.proved and form not in (self._sign_in, self._language):
+            return RedirectResponse("/", 303)
+        seat.used_s = self.session.clock()
+        proved = seat.operator
+        await form(seat, fields)
+        response = RedirectResponse(back, 303)
+        if seat.operator != proved:
+            self._keep(response, self._seats.renew(request.cookies[self._cookie]))
+        return response
+
+    def _forms(self) -> dict[str, Form]:
+        return {
+            "press": self._press,
+            "show": self._show,
+            "language": self._language,
+            "sign-in": self._sign_in,
+            "sign-out": self._sign_out,
+        }
+
+    async def _press(self, seat: Seat, fields: Mapping[str, str]) -> None:
+        key = KEYS.get(fields.get("key", ""))
+        if key is None:
+            seat.question = None
+            seat.say("")
+            return
+        view = seat.view
+        number = _number(fields.get("number", ""))
+        of_history = key.action in ("exclude", "retract") or (key.action == "repeat" and number > 0)
+        if key.needs is not None and not of_history and fields.get("seen") != seen(view):
+            seat.refuse(CannotError("refused.closed"))
+            return
+        about: tuple[CampaignView, TrialView | JudgmentView] | None = None
+        if of_history:
+            about = self._shown(seat).about(key.action, number)
+            if about is None:
+                seat.refuse(CannotError("cannot.nothing"))
+                return
+        await seat.press(key, fields.get("given"), *(about or ()))
+        if view is not None and seat.question is None:
+            await self.session.fresh(view)  # the next page shows what this key has done
+
+    async def _show(self, seat: Seat, fields: Mapping[str, str]) -> None:
+        if fields.get("campaign") in self.session.campaigns:
+            seat.question = None
+            seat.actions.show_campaign(fields["campaign"])
+
+    async def _language(self, seat: Seat, fields: Mapping[str, str]) -> None:
+        if fields.get("language") in LANGUAGES:
+            seat.actions.words = Words(fields["language"])
+            seat.say("")
+
+    async def _sign_in(self, seat: Seat, fields: Mapping[str, str]) -> None:
+        await sign_in(seat, self.session, fields, login=self._options.login)
+
+    async def _sign_out(self, seat: Seat, fields: Mapping[str, str]) -> None:
+        await sign_out(seat)
+
+    async def _events(self, request: Request) -> Response:
+        seat = self._seat(request)
+        if seat is None or (self._options.login and not seat.proved):
+            return PlainTextResponse("Open the page first.\n", 403)
+        if seat.streams >= MOST_STREAMS:
+            return PlainTextResponse("Too many windows of one browser.\n", 429)
+        return StreamingResponse(
+            self._stream(seat), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        )
+
+    async def _stream(self, seat: Seat) -> AsyncIterator[bytes]:
+        """Say when to look again; the page then asks for itself, in the seat's language and rights."""
+        seat.streams += 1
+        try:
+            yield b"retry: 2000\n\ndata: look\n\n"
+            while seat in self._seats.all():
+                try:
+                    async with asyncio.timeout(SIGN_OF_LIFE_S):
+                        await self._changed.wait()
+                    yield b"data: look\n\n"
+                except TimeoutError:
+                    yield b": alive\n\n"
+        finally:
+            seat.streams -= 1
+
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _TYPES:
+            return PlainTextResponse("There is nothing here.\n", 404)
+        return FileResponse(_STATIC / name, media_type=_TYPES[name], headers={"Cache-Control": "no-cache"})
+
+    async def _photo(self, request: Request) -> Response:
+        seat = self._seat(request)
+        closed = seat is None or (self._options.login and not seat.proved)
+        found = None if closed else self._photos.find(request.path_params["name"])
+        if found is None:
+            return PlainTextResponse("There is no such picture.\n", 404)
+        content, media_type = found
+        return Response(content, media_type=media_type, headers={"Cache-Control": "private, max-age=3600"})
+
+
+def _number(text: str) -> int:
+    """A number that a form has; 0: none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+
+
+def _preferred(request: Request) -> str:
+    """The browser's first language that we speak."""
+    for part in request.headers.get("accept-language", "")[:200].split(","):
+        code = part.strip()[:2].lower()
+        if code in LANGUAGES:
+            return code
+    return "en"

@@ -1,0 +1,167 @@
+"""The engineer's window on one campaign: what the model believes, what was tried, who answers how; no ranking."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tuner.console.campaign_text import brief, rows
+from tuner.console.language import Words
+from tuner.console.pages.champion import record
+from tuner.console.pages.history import about, judged, outcome
+from tuner.web.drawing import map_picture, progress, slice_picture
+from tuner.web.model import Known
+from tuner.wire.messages import CampaignView, JudgmentView, TrialView
+
+_MOST_SLICES = 8
+
+
+class Engineer:
+    """A campaign with what the model has said of it so far."""
+
+    def __init__(self, words: Words, view: CampaignView, known: Known) -> None:
+        self._words = words
+        self._view = view
+        self._known = known
+        self._trials: Sequence[TrialView] = known.trials.trials if known.trials else ()
+        self._judgments: Sequence[JudgmentView] = known.trials.judgments if known.trials else ()
+        self._tags = {trial.number: trial.tag for trial in self._trials}
+
+    def fields(self) -> dict[str, Any]:
+        """What the template shows."""
+        view, known, words = self._view, self._known, self._words
+        champion = view.champion.number if view.champion else None
+        made = [trial for trial in self._trials if trial.valid is not None and trial.excluded is None]
+        return {
+            "computing": words("champion.computing") if known.asking else "",
+            "failed": words("champion.not_ready", text=known.failed) if known.failed else "",
+            "progress": progress(words, made, champion, self._won()) if made else None,
+            "maps": self._maps(made, champion),
+            "slices": self._slices(made),
+            "importance": self._importance(),
+            "people_noise": self._people(),
+            "circles": self._circles(),
+            "recommended": self._recommended(),
+            "evidence": record(words, known.champion) if known.champion and known.champion.champion else "",
+            "outlook": self._outlook(),
+        }
+
+    def history(self) -> list[dict[str, Any]]:
+        """A row for each trial, the newest first."""
+        words, view = self._words, self._view
+        return [
+            {
+                "number": trial.number,
+                "tag": trial.tag,
+                "outcome": outcome(words, trial),
+                "kind": _kind(trial),
+                "setting": brief(words, view, trial.setting, " · "),
+                "at": words.clock(trial.ended_at or trial.proposed_at),
+                "champion": view.champion is not None and view.champion.number == trial.number,
+                "measured": [f"{name} {words.value(value)}" for name, value in trial.measurements.items()],
+                "judgments": [
+                    {"number": j.number, "text": judged(words, trial, j, self._tags), "counts": j.retracted is None}
+                    for j in about(trial, self._judgments)
+                ],
+            }
+            for trial in self._trials
+        ]
+
+    def _won(self) -> list[int]:
+        """Trials that have beaten the champion of their time: each duel's winner that was the newer part."""
+        counted = [j for j in self._judgments if j.retracted is None and j.winner is not None]
+        return [j.winner for j in counted if j.winner == max(j.left, j.right)]
+
+    def _maps(self, made: Sequence[TrialView], champion: int | None) -> list[Any]:
+        """What was tried, in the two parameters that matter most."""
+        shares = self._known.explained.importance if self._known.explained else {}
+        ordered = sorted(self._view.parameters, key=lambda one: -shares.get(one.name, 0.0))
+        if len(ordered) < 2 or not made:
+            return []
+        return [map_picture(self._words, ordered[0], ordered[1], made, champion)]
+
+    def _slices(self, made: Sequence[TrialView]) -> list[dict[str, Any]]:
+        have = self._known.slices
+        if have is None:
+            return []
+        by_name = {one.name: one for one in self._view.parameters}
+        found = []
+        for cut in have.slices[:_MOST_SLICES]:
+            parameter = by_name.get(cut.name)
+            if parameter is None:
+                continue
+            best = max(range(len(cut.values)), key=cut.better.__getitem__)
+            words = self._words
+            sentence = words(
+                "page.slice_words",
+                best=words.value(cut.values[best], parameter),
+                better=words.percent(cut.better[best]),
+                at=words.value(cut.at, parameter),
+                valid=words.percent(cut.valid[best]),
+            )
+            picture = slice_picture(words, cut, parameter, made)
+            found.append({"name": cut.name, "picture": picture, "sentence": sentence})
+        return found
+
+    def _importance(self) -> list[tuple[str, float, str]]:
+        have = self._known.explained
+        if have is None:
+            return []
+        ordered = sorted(have.importance.items(), key=lambda item: -item[1])
+        return [(name, share, self._words.percent(share)) for name, share in ordered]
+
+    def _people(self) -> list[str]:
+        """Whose answers scatter, in the order of their names: it is about questions, not about people."""
+        have = self._known.explained
+        operators = list(have.operators.items()) if have is not None else []
+        words = self._words
+        return sorted(
+            words("why.noise", operator=name, factor=words.number(noise, 1), first=operators[0][0])
+            for name, noise in operators[1:]
+        )
+
+    def _circles(self) -> list[dict[str, Any]]:
+        """Answers that contradict each other, by the parts' tags, and the judgment to ask again."""
+        have = self._known.explained
+        if have is None:
+            return []
+        return [
+            {
+                "text": self._words(
+                    "why.contradiction",
+                    tags=", ".join(self._tags.get(number, f"#{number}") for number in one["trials"]),
+                    judgment=one["judgment"],
+                ),
+                "judgment": one["judgment"],
+            }
+            for one in have.contradictions
+        ]
+
+    def _recommended(self) -> dict[str, Any] | None:
+        have, view, words = self._known.recommended, self._view, self._words
+        if have is None or have.setting is None:
+            return None
+        beside = view.champion.setting if view.champion else None
+        chances = []
+        if have.p_better is not None and not have.same_as_champion:
+            chances.append(words("champion.better", percent=words.percent(have.p_better)))
+        if have.p_valid is not None:
+            chances.append(words("champion.valid", percent=words.percent(have.p_valid)))
+        return {
+            "rows": rows(words, view.parameters, have.setting, beside),
+            "words": words("champion.same") if have.same_as_champion else words("champion.model"),
+            "chances": ", ".join(chances),
+        }
+
+    def _outlook(self) -> str:
+        have, words = self._known.explained, self._words
+        look = have.outlook if have is not None else None
+        if not look:
+            return ""
+        chances = {"percent": words.percent(look["left"]), "against": words.percent(look["against"])}
+        return words("champion.stop" if look["stop"] else "champion.go_on", **chances)
+
+
+def _kind(trial: TrialView) -> str:
+    """By what a history is filtered."""
+    if trial.excluded is not None:
+        return "excluded"
+    return "open" if trial.valid is None else "valid" if trial.valid else "scrap"

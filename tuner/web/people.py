@@ -1,0 +1,63 @@
+"""Signing in at the page: with PIN or badge where people are known, by name on the page's own machine."""
+
+import contextlib
+from collections.abc import Mapping
+
+from tuner.basics.vocabulary import Role
+from tuner.console.language import LANGUAGES, Words
+from tuner.console.requests import CannotError, RefusedError, person
+from tuner.console.session import Session
+from tuner.errors import TunerError
+from tuner.web.seat import Seat
+from tuner.wire.errors import ReplyError
+from tuner.wire.messages import Welcome
+from tuner.wire.operations import OPS
+
+
+def operators_rights(welcome: Welcome | None) -> Welcome | None:
+    """What somebody may do who only gave a name: no more than an operator, whatever the page's own key may."""
+    if welcome is None:
+        return None
+    role = Role.OPERATOR if welcome.role is Role.ENGINEER else welcome.role
+    ops = [name for name in welcome.ops if name in OPS and role in OPS[name].roles]
+    return welcome.model_copy(update={"role": role, "ops": ops})
+
+
+async def sign_in(seat: Seat, shared: Session, fields: Mapping[str, str], *, login: bool) -> None:
+    """Somebody gives name and PIN, a badge, or only a name."""
+    try:
+        await _sign_in(seat, shared, fields, login=login)
+    except ReplyError as error:
+        seat.refuse(RefusedError(f"refused.{error.code}", text=str(error)))
+    except CannotError as error:
+        seat.refuse(error)
+    except TunerError as error:
+        seat.refuse(CannotError("cannot.unsent", text=str(error)))
+
+
+async def _sign_in(seat: Seat, shared: Session, fields: Mapping[str, str], *, login: bool) -> None:
+    pin, badge = fields.get("pin", "").strip(), fields.get("badge", "").strip()
+    name = person(fields.get("name", ""))
+    client = seat.session.client
+    if pin or badge:
+        await sign_out(seat)
+        opened = await client.open_session(name or None, pin or None, badge or None)
+        client.session, client.actor = opened.session, opened.name
+        seat.sit(opened.name, await client.hello(), proved=True, idle_s=opened.idle_s)
+        if opened.language in LANGUAGES:
+            seat.actions.words = Words(opened.language)
+            seat.say(seat.actions.words("say.signed_in", operator=opened.name))
+    elif login:
+        raise CannotError("page.pin_needed")
+    elif name:
+        await sign_out(seat)
+        seat.sit(name, operators_rights(shared.welcome), proved=False)
+
+
+async def sign_out(seat: Seat) -> None:
+    """Nobody is here any more; the daemon forgets the session."""
+    client = seat.session.client
+    if client.session is not None:
+        with contextlib.suppress(TunerError):  # then it ends by itself
+            await client.close_session()
+    seat.rise()

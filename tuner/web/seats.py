@@ -1,0 +1,97 @@
+"""The seats of all browsers: found by their cookie, given up when nobody uses them, never more than a bound."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+
+import zmq.asyncio
+
+from tuner.console.session import Session
+from tuner.web.seat import Seat
+from tuner.wire.aio import AsyncClient
+from tuner.wire.endpoint import Link
+
+MOST_SEATS = 300
+MOST_EMPTY = 100  # of them where nobody has signed in: whoever opens the page again and again drives out no other
+EMPTY_S = 600.0
+RETIRED_S = 10.0  # how long a request may be on its way that was sent with the cookie from before signing in
+
+
+class Seats:
+    """Seats by cookie.
+
+    Args:
+        shared: What is known of the daemon.
+        link: Where it is.
+        campaign: Which campaign a new seat shows; None: the only one, or the board.
+        clock: Monotonic.
+    """
+
+    def __init__(self, shared: Session, link: Link, campaign: str | None, clock: Callable[[], float]) -> None:
+        self._shared = shared
+        self._link = link
+        self._campaign = campaign
+        self._clock = clock
+        self._context = zmq.asyncio.Context()
+        self._seats: dict[str, Seat] = {}
+        self._retired_s: dict[str, float] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    def find(self, cookie: str | None) -> Seat | None:
+        """The seat of a browser, if it still has one; who has done nothing for long is signed out."""
+        self._sweep()
+        seat = self._seats.get(cookie or "")
+        if seat is not None and seat.operator is not None and self._clock() - seat.used_s > seat.idle_s:
+            seat.rise()
+            seat.say(seat.actions.words("refused.locked"), bad=True)
+        return seat
+
+    def new(self, language: str) -> tuple[str, Seat] | None:
+        """Another seat and its cookie; None: there is no room."""
+        empty = [cookie for cookie, seat in self._seats.items() if seat.operator is None]
+        if len(empty) >= MOST_EMPTY:
+            self.drop(min(empty, key=lambda cookie: self._seats[cookie].used_s))
+        if len(self._seats) >= MOST_SEATS:
+            return None
+        client = AsyncClient(self._link, context=self._context)
+        cookie = secrets.token_urlsafe(32)
+        self._seats[cookie] = Seat(self._shared, client, language, self._campaign)
+        return cookie, self._seats[cookie]
+
+    def renew(self, cookie: str) -> str:
+        """Another cookie for the same seat: one from before somebody signed in must not be worth anything after."""
+        new = secrets.token_urlsafe(32)
+        self._seats[new] = self._seats.pop(cookie)
+        self._retired_s[cookie] = self._clock()
+        return new
+
+    def retired(self, cookie: str | None) -> bool:
+        """Whether a cookie was renewed a moment ago: its browser is about to learn the new one."""
+        return cookie in self._retired_s
+
+    def drop(self, cookie: str) -> None:
+        """Give a seat up."""
+        seat = self._seats.pop(cookie, None)
+        if seat is not None:
+            task = asyncio.create_task(seat.session.client.close())
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    def _sweep(self) -> None:
+        """Give up seats where nobody has been for long; a window that is open keeps its own."""
+        now_s = self._clock()
+        self._retired_s = {one: at_s for one, at_s in self._retired_s.items() if now_s - at_s < RETIRED_S}
+        for cookie, seat in list(self._seats.items()):
+            if not seat.streams and now_s - seat.used_s > (EMPTY_S if seat.operator is None else seat.idle_s):
+                self.drop(cookie)
+
+    def all(self) -> list[Seat]:
+        """Every seat."""
+        return list(self._seats.values())
+
+    async def close(self) -> None:
+        """Give everything back."""
+        for cookie in list(self._seats):
+            self.drop(cookie)
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        self._context.destroy(linger=0)
