@@ -105,6 +105,12 @@ class Running:
         while word not in self._notified.get(timeout=PATIENT_S):
             pass
 
+    def reload(self, text: str) -> None:
+        """Give it another configuration."""
+        self.config.write_text(text)
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_for("READY=1")
+
     def client(self, actor="anna") -> Client:
         return Client.local(self.state, actor=actor)
 

@@ -249,5 +249,6 @@ def test_a_request_on_the_wire_is_what_the_document_says():
         "op": "ping",
         "campaign": None,
         "actor": None,
+        "session": None,
         "body": {},
     }

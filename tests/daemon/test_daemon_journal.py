@@ -16,7 +16,7 @@ from tuner.cli.main import cli
 from tuner.journal import NewRow, Store
 from tuner.wire.client import Client
 from tuner.wire.errors import DeniedReply, FailedReply, NoReplyError, RefusedReply
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 pytestmark = pytest.mark.timeout(300)  # several starts of a daemon, on a machine that may be busy
 

@@ -14,7 +14,7 @@ from tests.wire.counterpart import free_endpoints
 from tuner.errors import DeniedError
 from tuner.wire.client import Client, Gap
 from tuner.wire.endpoint import prepare
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.messages import EventMessage
 
 DEADLINE_S = 60.0

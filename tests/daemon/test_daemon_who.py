@@ -11,7 +11,7 @@ from tests.wire.counterpart import free_endpoints
 from tuner.errors import DeniedError
 from tuner.wire.client import Client
 from tuner.wire.errors import RefusedReply
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 
 @pytest.fixture(scope="module")

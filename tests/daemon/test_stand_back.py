@@ -9,7 +9,7 @@ from tuner.basics.times import utc_now
 from tuner.basics.vocabulary import Role
 from tuner.daemon import sockets as api
 from tuner.daemon.authenticator import Authenticator
-from tuner.daemon.lanes import LOCAL
+from tuner.daemon.request_queue import LOCAL
 from tuner.daemon.sockets import Sockets
 from tuner.daemon.troubles import Troubles
 
@@ -31,8 +31,8 @@ def begun(monkeypatch):
 async def answering(sockets):
     """Sockets that one ordinary request waits at, while an urgent one is being done."""
     sockets._urgent = 1
-    assert sockets._lanes.affords("key", LOCAL, 0.0, 10)
-    assert sockets._lanes.enter("key", b"client", SimpleNamespace())
+    assert sockets._queue.affords("key", LOCAL, 0.0, 10)
+    assert sockets._queue.enter("key", b"client", SimpleNamespace())
     task = asyncio.create_task(sockets._take_turns(None))
     for _ in range(TURNS):
         await asyncio.sleep(0)

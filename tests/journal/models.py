@@ -173,6 +173,9 @@ _SCALARS: dict[Any, Callable[[list[Any]], st.SearchStrategy[Any]]] = {
 }
 
 
+BOUNDS = ("low", "high", "start")
+
+
 @st.composite
 def _numeric(draw: Any, kind: type[p.Continuous] | type[p.Integer] | type[p.Stepped]) -> Any:
     """Bounds in order, the start between them and on the grid."""
@@ -181,9 +184,13 @@ def _numeric(draw: Any, kind: type[p.Continuous] | type[p.Integer] | type[p.Step
     low = draw(st.integers(1, 1000)) if whole else draw(st.floats(1e-3, 1e3))
     steps = draw(st.integers(1, 100))
     fields |= {"low": low, "high": low + steps, "start": low + draw(st.integers(0, steps))}
+    if kind is p.Continuous:
+        resolution = draw(st.sampled_from([None, 0.5, 1.0]))
+        whole = resolution is not None  # else the start may be no multiple of it
+        fields |= {"resolution": resolution, **({n: float(round(fields[n]) + 1) for n in BOUNDS} if whole else {})}
     if kind is p.Stepped:
         fields |= {"step": 1.0, "step_limit": draw(st.none() | st.floats(1.0, 5.0))}
-        fields |= {name: float(fields[name]) for name in ("low", "high", "start")}
+        fields |= {name: float(fields[name]) for name in BOUNDS}
     return kind(**fields)
 
 

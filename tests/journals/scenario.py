@@ -1,4 +1,4 @@
-"""Three campaigns with every feature in use, driven through the real engine by a clock of their own."""
+"""Five campaigns with every feature in use, driven through the real engine by a clock of their own."""
 
 import asyncio
 import dataclasses
@@ -9,11 +9,13 @@ from typing import Any
 
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor
-from tuner.campaign.effects import ComputeProposal, Run, Send, wake_at, wanted
+from tuner.campaign.effects import ComputeNext, Run, Send, wake_at, wanted
+from tuner.campaign.importing import import_of
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
-from tuner.compute.tasks import propose
+from tuner.compute.tasks import next_step
+from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.records import Memory, Proposal
 from tuner.daemon.engine import Engine, RequestKey, Result
 from tuner.daemon.journal_thread import JournalThread
@@ -60,6 +62,17 @@ PRESS = {
         {"kind": "continuous", "name": "x2", "low": 0.0, "high": 5.0, "start": 1.5, "unit": "mm"},
     ],
 }  # fmt: skip
+HANDS = {
+    **PRESS,
+    "machine": "press-4",
+    "policy": {**PRESS["policy"], "waiting": {"verify_s": 2.0, "ready_s": 300.0, "link_s": 30.0}},
+    "adapter": {**PRESS["adapter"], "by_hand": ["gate"]},
+    "parameters": [
+        {**PRESS["parameters"][0], "resolution": 0.05, "label": "gap"},
+        {**PRESS["parameters"][1], "resolution": 0.001, "change_cost": 0.5},
+        {"kind": "choice", "name": "gate", "choices": ["edge", "fan"], "start": "edge", "manual": True},
+    ],
+}
 DRY = {**PRESS, "machine": "oven", "policy": {"approval": False, "dry_run": True, "questions": WINDOWS}}
 
 
@@ -117,8 +130,8 @@ class Desk:
         """Do the one thing that the campaign waits for."""
         state = self.state(name)
         effect, trial, duel = wanted(state), state.trial, state.duel
-        if isinstance(effect, ComputeProposal):
-            await self.tell(name, _proposed(state))
+        if isinstance(effect, ComputeNext):
+            await self.tell(name, _computed(state))
         elif isinstance(effect, Send):
             await self.tell(name, c.SendSetting(trial=effect.trial))
             setting = state.trials[effect.trial - 1].setting
@@ -140,9 +153,13 @@ class Desk:
         return True
 
 
-def _proposed(state: State) -> c.Propose:
-    result = json.loads(json.dumps(propose(json.loads(json.dumps(model_input(state))))))
-    proposal, memory = Proposal.from_json(result["proposal"]), Memory.from_json(result["model"])
+def _computed(state: State) -> c.Propose | c.Ask:
+    result = json.loads(json.dumps(next_step(json.loads(json.dumps(model_input(state))))))
+    memory = Memory.from_json(result["model"])
+    if result["proposal"] is None:
+        question = None if result["question"] is None else Question.from_json(result["question"])
+        return c.Ask(question=question, model=memory, engine="tuner corpus")
+    proposal = Proposal.from_json(result["proposal"])
     return c.Propose(proposal=proposal, source="model", model=memory, engine="tuner corpus")
 
 
@@ -235,6 +252,7 @@ async def press(desk: Desk) -> None:
         await desk.step(name)
     await desk.tell(name, c.BeginTrial(trial=desk.state(name).trials[-1].number))
     await desk.tell(name, c.Fault(text="the guard is open"))
+    await desk.tell(name, c.DelayHome(text="the guard is open, still so after 2:00", read_back=back))
     await desk.step(name)
     await desk.ask(name, c.Resume(), BEN)
     await desk.work(name, 5)
@@ -243,10 +261,29 @@ async def press(desk: Desk) -> None:
         pass
     await desk.ask(name, c.Start())
     await desk.work(name, 6)
+    while not isinstance(wanted(desk.state(name)), ComputeNext):
+        await desk.step(name)
+    again = Question(2, 1, repeat=True, why="again")
+    await desk.tell(name, c.Ask(question=again, model=desk.state(name).memory, engine="tuner corpus"))
     while desk.state(name).trial is None:
         await desk.step(name)
     await desk.tell(name, c.Park(reason="the daemon stops"))
     await desk.ask(name, c.Abort(reason="smoke"), INES)
+
+
+async def hands(desk: Desk) -> None:
+    """Parameters that people change by hand and confirm; it is stopped while a change is asked for."""
+    name = "hands"
+    await desk.tell(name, c.Create(terms=terms(HANDS)))
+    await desk.ask(name, c.Start())
+    await desk.ask(name, c.ConfirmChange(change=2), ANNA, refused="not_open")
+    await desk.ask(name, c.ConfirmChange(change=1), ANNA)
+    while desk.state(name).changes < 2:
+        await desk.step(name)
+    await desk.ask(name, c.Stop(reason="the other gate is broken"), BEN)
+    await desk.ask(name, c.ConfirmChange(change=3), BEN)
+    while await desk.step(name):
+        pass
 
 
 async def dry(desk: Desk) -> None:
@@ -254,6 +291,18 @@ async def dry(desk: Desk) -> None:
     await desk.tell("dry", c.Create(terms=terms(DRY)))
     await desk.ask("dry", c.Start())
     await desk.tell("dry", c.SendSetting(trial=1))
+    await desk.ask("dry", import_of(desk.state("press"), discount=0.25))
+
+
+async def again(desk: Desk) -> None:
+    """Takes over all that the press found, and goes on where that was."""
+    name = "again"
+    await desk.tell(name, c.Create(terms=terms(PRESS, machine="press-5")))
+    await desk.ask(name, import_of(desk.state("press"), discount=1.0))
+    await desk.ask(name, import_of(desk.state("press"), discount=0.5), refused="unchanged")
+    await desk.ask(name, c.Start())
+    while await desk.step(name):
+        pass
 
 
 async def play(directory: Path) -> dict[str, State]:
@@ -263,10 +312,10 @@ async def play(directory: Path) -> dict[str, State]:
     await desk.engine.load()
     work = asyncio.create_task(desk.engine.run())
     try:
-        for campaign in (mould, press, dry):
+        for campaign in (mould, press, hands, dry, again):
             await asyncio.wait_for(campaign(desk), 600)
         await desk.engine.close()
-        return {name: desk.state(name) for name in ("mould", "press", "dry")}
+        return {name: desk.state(name) for name in ("mould", "press", "hands", "dry", "again")}
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

@@ -9,7 +9,7 @@ from typing import Any
 import zmq
 from zmq.auth.thread import ThreadAuthenticator
 
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 _BEAT_MS = 50
 _LAST_TOPICS = (b"\x01", b"\x01~progress")  # a client subscribes to these last
@@ -38,7 +38,8 @@ def done(request: dict[str, Any], _: int) -> list[bytes]:
 def view(n: int, name: str = "sasena") -> dict[str, Any]:
     return {
         "name": name, "machine_name": "m", "adapter": "simulated", "mode": "Idle", "phase": "idle", "phase_text": "",
-        "phase_since": "", "phase_expected_s": None, "wake_at": None, "since": "", "reason": "", "fault": None, "n": n,
+        "phase_since": "", "phase_expected_s": None, "wake_at": None, "n": n,
+        "since": "2026-01-01T00:00:00+00:00", "reason": "", "fault": None,
         "lot": "", "dry_run": False, "approval": False, "undo_minutes": 10, "parameters": [],
         "machine": {"requested": None, "read_back": None, "verified": False, "home": True, "home_wanted": None,
                     "home_failed": None},

@@ -12,7 +12,7 @@ from tuner.errors import DeniedError, UnreachableError
 from tuner.wire import exchange, follow
 from tuner.wire.client import AsyncClient, Gap, NoReplyError, ProtocolError, RefusedReply, Silence
 from tuner.wire.endpoint import Link
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.messages import EventMessage
 
 pytestmark = pytest.mark.asyncio

@@ -19,7 +19,7 @@ from tuner.wire.client import (
     RefusedReply,
 )
 from tuner.wire.endpoint import Link
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 
 @pytest.fixture

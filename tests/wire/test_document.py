@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 from scripts.wire_tables import updated
-from tuner.daemon import lanes, model_questions
+from tuner.daemon import model_questions
+from tuner.daemon import request_queue as queue
 from tuner.wire import endpoint
 from tuner.wire.messages import LARGEST_BYTES, EventMessage, Reply, Request
 from tuner.wire.operations import OPS
@@ -43,14 +44,14 @@ def test_the_numbers_are_those_of_the_code():
 
 def test_the_limits_are_those_of_the_code():
     for words in (
-        f"| requests at once, then a second | {lanes.NETWORK.at_once}, {lanes.NETWORK.per_s} | "
-        f"{lanes.LOCAL.at_once}, {lanes.LOCAL.per_s} |",
-        f"| {lanes.MOST_OPEN}, of them {lanes.CONNECTION_OPEN} a connection |",
-        f"| {lanes.ALWAYS_OPEN} a connection |",
+        f"| requests at once, then a second | {queue.NETWORK.at_once}, {queue.NETWORK.per_s} | "
+        f"{queue.LOCAL.at_once}, {queue.LOCAL.per_s} |",
+        f"| {queue.MOST_OPEN}, of them {queue.CONNECTION_OPEN} a connection |",
+        f"| {queue.ALWAYS_OPEN} a connection |",
         f"| {model_questions.MOST_ASKED}, and {model_questions.MOST_OPEN} of all keys |",
-        f"more than {lanes.BYTES_OF_ONE} bytes",
-        f"({lanes.URGENT_OPEN} open, or {lanes.URGENT.per_s} a second, of one key; {lanes.URGENT_CONNECTION_OPEN}\n"
-        f"open, or {lanes.URGENT_CONNECTION.per_s} a second, on one connection)",
+        f"more than {queue.BYTES_OF_ONE} bytes",
+        f"({queue.URGENT_OPEN} open, or {queue.URGENT.per_s} a second, of one key; {queue.URGENT_CONNECTION_OPEN}\n"
+        f"open, or {queue.URGENT_CONNECTION.per_s} a second, on one connection)",
     ):
         assert words in DOCUMENT, words
 

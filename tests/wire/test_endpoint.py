@@ -7,7 +7,7 @@ from tuner.errors import TunerError
 from tuner.wire.client import Client
 from tuner.wire.endpoint import LARGEST_REPLY_BYTES, Link, is_encrypted, prepare
 from tuner.wire.exchange import Pacing
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 
 @pytest.mark.parametrize(

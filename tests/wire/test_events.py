@@ -7,7 +7,7 @@ from tests.patience import PATIENT_S
 from tests.wire.counterpart import Counterpart, free_endpoints, reply, view
 from tuner.wire import base, follow
 from tuner.wire.client import Client, Gap, NoReplyError, RefusedReply, Silence
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.messages import EventMessage, Progress
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tuner.basics.vocabulary import Role
 from tuner.wire import keyfiles
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.keyfiles import ClientKey, KeyFileError
-from tuner.wire.keys import KeyRing
 
 
 @pytest.fixture
@@ -129,8 +129,8 @@ def test_another_process_is_noticed_when_it_adds_revokes_or_removes(ring, state)
 def later(monkeypatch):
     """Clocks that stand still, and go on by so many seconds when it is called."""
     now = {"wall": time.time_ns(), "steady": time.monotonic()}
-    monkeypatch.setattr("tuner.wire.keys.time.time_ns", lambda: now["wall"])
-    monkeypatch.setattr("tuner.wire.keys.time.monotonic", lambda: now["steady"])
+    monkeypatch.setattr("tuner.wire.key_ring.time.time_ns", lambda: now["wall"])
+    monkeypatch.setattr("tuner.wire.key_ring.time.monotonic", lambda: now["steady"])
 
     def go_on(seconds):
         now["wall"] += int(seconds * 1e9)

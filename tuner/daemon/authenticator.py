@@ -1,6 +1,7 @@
 """Who a client is and what it may do: by the key of its connection, for every single request."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,12 +10,13 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 
 from tuner.basics.names import NameProblemError, person_name
-from tuner.basics.vocabulary import Role
+from tuner.basics.vocabulary import Lane, Role
 from tuner.campaign.decide import Actor, Refusal
-from tuner.wire.keys import KeyRing
+from tuner.daemon.people import People
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.messages import Request
 from tuner.wire.operation import AnyOperation
-from tuner.wire.operations import OPS
+from tuner.wire.operations import ANYONE, OPS
 
 DOMAIN = "tuner"
 LOCAL = "local"  # what a client of this host is called that names nobody
@@ -36,10 +38,14 @@ class Authenticator:
     """Lets only known keys connect, and knows what each may do; without `keys` there is no encrypted socket.
 
     `local_role` is for members of the daemon's group; the rights of a socket's file decide who comes by it.
+    `refused` is called with each key that is not let in.
     """
 
-    def __init__(self, keys: KeyRing | None, local_role: Role) -> None:
+    def __init__(
+        self, keys: KeyRing | None, local_role: Role, refused: Callable[[str], None] = lambda key: None
+    ) -> None:
         self._keys = keys
+        self._refused = refused
         self._local_role = local_role
         self._zap: AsyncioAuthenticator | None = None
         self._accepted = frozenset[str]() if keys is None else keys.accepted
@@ -66,7 +72,10 @@ class Authenticator:
         except Exception:  # pyzmq's loop would end, and nobody could connect any more
             log.exception("the keys cannot be read")
             return False
-        return self._keys.role_of(key) is not None
+        known = self._keys.role_of(key) is not None
+        if not known:
+            self._refused(key.decode("ascii", "replace"))
+        return known
 
     def somebody_left(self) -> bool:
         """Whether a key was taken away since this was asked last: whoever has it may still be connected."""
@@ -105,16 +114,33 @@ class Authenticator:
         self._keys.refresh()
         found = self._keys.role_of(str(frame.get("User-Id")))
         if found is None:
+            self._refused(str(frame.get("User-Id")))
             raise Refusal("denied", "this key is not accepted any more")
         return Sender(*found)
 
 
-def authorised(request: Request, sender: Sender) -> tuple[AnyOperation, Actor]:
-    """The operation and its actor."""
+def authorised(request: Request, sender: Sender, people: People | None = None) -> tuple[AnyOperation, Actor]:
+    """The operation and its actor: the person of the request's session, or whom the client names.
+
+    A session that has ended stops nobody who only looks, nor who holds or stops a machine.
+    """
     op = OPS.get(request.op)
     if op is None:
         raise Refusal("unknown_op", f"there is no operation {request.op!r}; `hello` tells which there are")
     called = sender.key or LOCAL
+    signed = None
+    if request.session is not None and people is not None and op is not OPS["session.open"]:
+        signed = people.signed_in(request.session, sender.key)
+        free = op.roles == ANYONE or op.lane is Lane.URGENT or op is OPS["session.close"]
+        if signed is None and not free:
+            raise Refusal("locked", "this session has ended: sign in again")
+    if signed is not None and request.session is not None and people is not None:
+        if signed.role not in op.roles:
+            allowed = " or ".join(sorted(op.roles))
+            raise Refusal("denied", f"{request.op} is for the role {allowed}; {signed.name} is {signed.role}")
+        if op.command:
+            people.used(request.session)
+        return op, Actor(signed.name, signed.role, sender.key, proved=True)
     if sender.role not in op.roles:
         allowed = " or ".join(sorted(op.roles))
         raise Refusal("denied", f"{request.op} is for the role {allowed}; {called} is {sender.role}")

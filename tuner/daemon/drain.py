@@ -39,15 +39,12 @@ class Drain:
             self._runners[name].give_up_part()
         unwritten = [name for name in self._runners if not await self._park(name)]
         await asyncio.gather(*(self._runners[name].rescue() for name in unwritten))
-        await self._until(lambda state: state.machine.home_wanted is None, "a machine goes home", None, set(unwritten))
+        await self._until(_home_or_not, "a machine goes home", None, set(unwritten))
         for name in self._runners.keys() - set(unwritten):
             state = self._engine.states[name]
             if state.machine.requested is not None and not state.machine.home:
-                why = (
-                    state.machine.home_failed or "it was let go"
-                    if state.machine.home_wanted is None
-                    else "no time was left"
-                )
+                machine = state.machine
+                why = machine.home_failed or ("it was let go" if machine.home_wanted is None else "no time was left")
                 log.error("%s: the machine is NOT at its known-good setting: %s", name, why)
 
     async def rescue(self) -> None:
@@ -87,6 +84,11 @@ class Drain:
             await asyncio.wait(events, timeout=min(left_s, _EXTEND_S / 3), return_when=asyncio.FIRST_COMPLETED)
             for event in events:
                 event.cancel()
+
+
+def _home_or_not(state: State) -> bool:
+    """Whether the machine is home, or is known not to come in time: nobody waits for ever for the daemon's end."""
+    return state.machine.home_wanted is None or state.machine.home_failed is not None
 
 
 def _no_part_under_way(state: State) -> bool:

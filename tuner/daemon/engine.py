@@ -20,8 +20,8 @@ from tuner.campaign.terms import Terms
 from tuner.daemon.journal_thread import JournalThread, RequestKey, row_of
 from tuner.daemon.known_campaigns import KnownCampaigns
 from tuner.daemon.troubles import Troubles
-from tuner.daemon.urgent_queue import Ahead
-from tuner.errors import TryAgainError
+from tuner.daemon.urgent_queue import UrgentQueue
+from tuner.errors import TryAgainError, TunerError
 from tuner.journal.errors import DiskFullError, DuplicateRequestError, HeldError, JournalError
 from tuner.journal.records import NewRow, Reply
 
@@ -31,6 +31,11 @@ DEFECT = "an error in tuner's own code, see the daemon's log: nothing was writte
 _TRY_AGAIN_S = 2.0
 
 log = logging.getLogger(__name__)
+Bring = Callable[[str, Terms], c.ImportEarlier | None]  # what a campaign that has not begun is to import
+
+
+def _nothing(name: str, terms: Terms) -> None:
+    """Nothing is to be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Engine:
         self._unwritten = unwritten
         self.stopping = False
         self._troubles = troubles or Troubles()
-        self._queue: Ahead[Posted] = Ahead(3)
+        self._queue: UrgentQueue[Posted] = UrgentQueue(3)
         self._urged_s: dict[str, float] = {}
         self._seq = 0
         self.known = KnownCampaigns(archive, clock)
@@ -289,8 +294,11 @@ class Engine:
             else:
                 self._follow(state)
 
-    async def configure(self, campaigns: Sequence[tuple[str, Terms]]) -> list[str]:
-        """Create campaigns that are new, change those that are known; return what was refused."""
+    async def configure(self, campaigns: Sequence[tuple[str, Terms]], bring: Bring = _nothing) -> list[str]:
+        """Create campaigns that are new, change those that are known; return what was refused.
+
+        `bring` finds what one that has not begun is to import; if that cannot be, it does not start by itself.
+        """
         problems = []
         for name, terms in campaigns:
             try:
@@ -301,11 +309,23 @@ class Engine:
             result = await self.post(name, c.ChangeTerms(terms=terms) if known else c.Create(terms=terms))
             if result.status != "done":
                 problems.append(f"{name}: {result.text}")
+            elif why := await self._bring(name, terms, bring):
+                problems.append(f"{name}: {why}")
             elif terms.policy.autostart and self.states[name].mode is Mode.IDLE:
                 result = await self.post(name, c.Start())
                 if result.status != "done":
                     problems.append(f"{name}: {result.text}")
         return problems
+
+    async def _bring(self, name: str, terms: Terms, bring: Bring) -> str:
+        """Import what the configuration names, once; why it cannot be, or nothing."""
+        if self.states[name].trials or self.states[name].imports:
+            return ""
+        try:
+            brought = await asyncio.to_thread(bring, name, terms)
+        except TunerError as error:
+            return str(error)
+        return "" if brought is None else (await self.post(name, brought)).text
 
     async def close(self) -> None:
         """Keep snapshots, so that the next start is quick."""

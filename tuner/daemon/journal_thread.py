@@ -16,7 +16,7 @@ from tuner import campaign
 from tuner.basics.times import text_of
 from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import State
-from tuner.core.optimizer import champion, records
+from tuner.core.optimizer import champion, questions, records
 from tuner.journal.chain import canonical
 from tuner.journal.records import NewRow, Reply, Row
 from tuner.journal.store import FILE_NAME, Store
@@ -84,7 +84,8 @@ def row_of(name: str, one: Recorded) -> NewRow:
 @cache
 def code_digest() -> str:
     """Of the source that folds events: a state folded by other source is not trusted, the events tell everything."""
-    sources = [*sorted(Path(campaign.__file__).parent.glob("*.py")), *map(Path, (records.__file__, champion.__file__))]
+    core = map(Path, (records.__file__, champion.__file__, questions.__file__))
+    sources = [*sorted(Path(campaign.__file__).parent.glob("*.py")), *core]
     return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 

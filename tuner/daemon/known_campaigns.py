@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from tuner.basics.vocabulary import ENDED
-from tuner.campaign.decide import Refusal, automatic
+from tuner.campaign.automatic import automatic
+from tuner.campaign.decide import Refusal
 from tuner.campaign.effects import wanted
 from tuner.campaign.evolve import HistoryError
 from tuner.campaign.state import State

@@ -12,7 +12,7 @@ from tuner.campaign.state import State
 from tuner.compute.backend import Backend, ComputeError
 from tuner.core.optimizer.records import Recommended
 from tuner.daemon.views import trial_view
-from tuner.wire.model_answers import Explanation, Recommendation, Slices
+from tuner.wire.model_answers import Explanation, Recommendation, Slices, WindowView
 
 COMPUTE_DEADLINE_S = 60.0
 MOST_ASKED = 4  # different questions that one key has begun and that are not answered yet
@@ -107,4 +107,13 @@ def _recommendation(state: State, found: dict[str, Any] | None) -> Recommendatio
         same_as_champion=best.setting == champion.setting,
         p_better=best.p_better,
         p_valid=best.p_valid,
+        keep=best.keep,
+        better_than_known_good=best.better_than_known_good,
+        parts=best.parts,
+        won=best.won,
+        lost=best.lost,
+        tied=best.tied,
+        window=[WindowView(**one.to_json()) for one in best.window],
+        window_valid=best.window_valid,
+        window_better=best.window_better,
     )

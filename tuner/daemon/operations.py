@@ -3,18 +3,18 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from tuner.adapter import AdapterError
 from tuner.basics.text import listed
 from tuner.basics.times import text_of
-from tuner.basics.vocabulary import Role, Status
+from tuner.basics.vocabulary import Lane, Role, Status
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import parsed
@@ -27,14 +27,17 @@ from tuner.daemon.engine import Engine
 from tuner.daemon.intake import Asked, body_of, digest
 from tuner.daemon.journal_thread import JournalThread, RequestKey
 from tuner.daemon.model_questions import ModelQuestions
+from tuner.daemon.people import People
 from tuner.daemon.troubles import Troubles
-from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_view, trial_view
+from tuner.daemon.views import campaign_line, campaign_view, event_message, judgment_views, trial_view
 from tuner.errors import ConfigError
 from tuner.gate.plan import GateRefusal, Move, plan
 from tuner.machine.process import InUseError, Machine
 from tuner.wire import messages as m
+from tuner.wire import people as who
 from tuner.wire.operations import OPS
 
+B = TypeVar("B", bound=BaseModel)
 Handle = Callable[[Asked, Any], Awaitable[BaseModel]]
 MOST_READERS = 2  # of the journal: what is to be written down waits for these at most
 
@@ -43,19 +46,23 @@ MOST_READERS = 2  # of the journal: what is to be written down waits for these a
 class Answers:
     """Answers requests: a public method for each operation that is not simply a command for the engine.
 
-    `machine_of` is the machine of a campaign, if it has been used. `stop` is called when somebody asks the daemon to
-    end. `troubles` and `busy` count errors of single messages and requests that were too many.
+    `machine_of` is the machine of a campaign, if it has been used, `waiting_of` what it waits for there. `stop` is
+    called when somebody asks the daemon to end. `troubles` and `busy` count errors of single messages and requests that
+    were too many.
     """
 
     _engine: Engine
     _archive: JournalThread
     _compute: Backend
     _machine_of: Callable[[str], Machine | None]
+    _waiting_of: Callable[[str], m.WaitingView | None]
     _clock: Callable[[], datetime]
     _facts: "Facts"
     _stop: Callable[[str], None]
     _troubles: Troubles
     _busy: Callable[[], int]
+    _people: People
+    _alarms: Callable[[], list[str]] = list
 
     def __post_init__(self) -> None:
         self._plans = asyncio.Semaphore(1)
@@ -72,11 +79,20 @@ class Answers:
         return await self._post(asked, asked.request.campaign or "", body)
 
     async def _post(self, asked: Asked, name: str, command: c.Command) -> m.EventsAfter:
+        self._require_proof(asked, name)
         key = RequestKey(asked.key, asked.request.id, digest(asked.request))
         result = await self._engine.post(name, command, asked.actor, request=key, arrived_s=asked.arrived_s)
         if result.status != Status.DONE:
             raise Refusal(result.code, result.text)
         return m.EventsAfter(n=result.n)
+
+    def _require_proof(self, asked: Asked, name: str) -> None:
+        """Whoever answers or approves has proved who it is, where the campaign wants it; anybody may hold and stop."""
+        state, actor = self._engine.states.get(name), asked.actor
+        if state is None or state.terms.policy.identify != "pin" or asked.op.lane is Lane.URGENT:
+            return
+        if not actor.proved and actor.role != Role.CONTROLLER:
+            raise Refusal("sign_in", f"{name} takes this only from people who signed in with PIN or badge")
 
     async def create(self, asked: Asked, body: m.CreateBody) -> m.EventsAfter:
         """A campaign from the text of a configuration."""
@@ -102,6 +118,7 @@ class Answers:
             role=Role(asked.actor.role),
             ops=sorted(name for name in known if asked.actor.role in OPS[name].roles),
             events=self._facts.events if asked.encrypted else self._facts.local_events,
+            people=self._people.count,
         )
 
     async def ping(self, asked: Asked, body: m.Nothing) -> m.Pong:
@@ -119,17 +136,19 @@ class Answers:
             now=text_of(now),
             seq=self._engine.seq,
             state_directory=str(self._facts.state_directory),
-            campaigns=[campaign_line(state, now) for state in states],
+            campaigns=[campaign_line(state, now, self._waiting_of(state.name)) for state in states],
             over=self._engine.known.over(),
             set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.known.set_aside.items())],
             compute=asdict(self._compute.stats()),
             troubles=self._troubles.count,
             busy=self._busy(),
+            alarms=self._alarms(),
         )
 
     async def snapshot(self, asked: Asked, body: m.Nothing) -> m.CampaignView:
         """Everything a console shows."""
-        return campaign_view(await self._state(asked), self._clock())
+        state = await self._state(asked)
+        return campaign_view(state, self._clock(), self._waiting_of(state.name))
 
     async def config(self, asked: Asked, body: m.Nothing) -> m.ConfigBody:
         """The terms."""
@@ -153,7 +172,7 @@ class Answers:
         first, last = _page(len(state.trials), body)
         trials = state.trials[first - 1 : last]
         shown = {trial.number for trial in trials}
-        judgments = [judgment_view(j) for j in state.judgments if max(j.left, j.right) in shown]
+        judgments = judgment_views(state, (j for j in state.judgments if max(j.left, j.right) in shown))
         return m.TrialsPage(trials=[trial_view(t) for t in trials[::-1]], judgments=judgments[::-1], more=first > 1)
 
     async def champion(self, asked: Asked, body: m.Nothing) -> m.ChampionBody:
@@ -162,7 +181,7 @@ class Answers:
         number = state.champion
         if number is None:
             return m.ChampionBody(champion=None, judgments=[])
-        duels = [judgment_view(judgment) for judgment in state.judgments if number in judgment.pair]
+        duels = judgment_views(state, (judgment for judgment in state.judgments if number in judgment.pair))
         return m.ChampionBody(champion=trial_view(state.trials[number - 1]), judgments=duels[::-1])
 
     async def recommendation(self, asked: Asked, body: m.Nothing) -> BaseModel:
@@ -192,6 +211,51 @@ class Answers:
             steps=[move.setting for move in moves], seconds=sum(move.wait_s for move in moves), texts=texts
         )
 
+    async def _once(self, asked: Asked, work: Callable[[], Coroutine[Any, Any, B]]) -> B:
+        return await self._people.once((asked.key, asked.request.id), work)
+
+    async def list_people(self, asked: Asked, body: m.Nothing) -> who.PeopleBody:
+        """Who may sign in."""
+        return self._people.list()
+
+    async def add_person(self, asked: Asked, body: who.NewPerson) -> who.PeopleBody:
+        """Another one."""
+        by = asked.actor.signature
+        return await self._once(asked, lambda: self._people.add(body, by))
+
+    async def disable_person(self, asked: Asked, body: who.DisableBody) -> who.PeopleBody:
+        """Somebody may sign in no more, or again."""
+        by = asked.actor.signature
+        return await self._once(asked, lambda: self._people.disable(body.name, by, disabled=body.disabled))
+
+    async def set_pin(self, asked: Asked, body: who.PinBody) -> who.PeopleBody:
+        """Another PIN."""
+        by = asked.actor.signature
+        return await self._once(asked, lambda: self._people.set_pin(body.name, body.pin, by))
+
+    async def set_badge(self, asked: Asked, body: who.BadgeBody) -> who.PeopleBody:
+        """Another badge."""
+        by = asked.actor.signature
+        return await self._once(asked, lambda: self._people.set_badge(body.name, body.badge, by))
+
+    async def open_session(self, asked: Asked, body: who.OpenBody) -> who.Opened:
+        """Somebody signs in, with no more rights than the client has."""
+        key, role = asked.actor.via, Role(asked.actor.role)
+        return await self._once(asked, lambda: self._people.open(body.name, body.pin, body.badge, key, role))
+
+    async def close_session(self, asked: Asked, body: m.Nothing) -> m.Accepted:
+        """Somebody signs out."""
+        self._people.close(asked.request.session)
+        return m.Accepted()
+
+    async def list_sessions(self, asked: Asked, body: m.Nothing) -> who.SessionsBody:
+        """Who is signed in."""
+        return self._people.sessions()
+
+    async def end_session(self, asked: Asked, body: who.SessionBody) -> who.SessionsBody:
+        """Somebody is signed out."""
+        return self._people.end(body.number, asked.actor.signature)
+
     async def _state(self, asked: Asked) -> State:
         """A campaign's state; one that is over is read from the journal, which commands need more than readers do."""
         name = asked.request.campaign or ""
@@ -211,7 +275,9 @@ class Answers:
         machine = self._machine_of(state.name)
         if machine is not None and state.trial is not None and not state.trial.started_at:
             with contextlib.suppress(InUseError):
-                return await machine.look() or state.terms.known_good, ""
+                have = await machine.look()
+                by_hand = {name: state.terms.known_good[name] for name in state.terms.adapter.by_hand} | state.manual
+                return {**by_hand, **have} if have else state.terms.known_good, ""
         if state.machine.read_back is None:
             return state.terms.known_good, "from the known-good setting"
         return state.machine.read_back, "from what the machine had when it was asked last"
@@ -244,6 +310,11 @@ def _terms(text: str, facts: Facts) -> tuple[str, Terms]:
     if len(config.campaigns) != 1:
         raise Refusal("config", "give a configuration with exactly one table [[campaign]]")
     campaign = config.campaigns[0]
+    if campaign.earlier is not None:
+        raise Refusal(
+            "not_allowed",
+            "[campaign.earlier] is for the daemon's configuration files: leave it out, then `tuner import`",
+        )
     kind = load_adapter(campaign.adapter.name)
     if kind.starts_programs or campaign.adapter.name not in facts.create_adapters:
         raise Refusal(
@@ -269,13 +340,12 @@ def _page(count: int, body: m.HistoryBody | m.TrialsBody) -> tuple[int, int]:
 
 def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[str]:
     """Each move in words: what changes, from what to what."""
-    units = {parameter.name: parameter.unit for parameter in state.terms.parameters}
     texts = []
     for move in moves:
         changed = [
-            f"{name} {have.get(name)} → {value} {units[name]}".rstrip()
-            for name, value in move.setting.items()
-            if have.get(name) != value
+            f"{one.called} {one.shown(have.get(one.name))} → {one.shown(move.setting[one.name], unit=True)}"
+            for one in state.terms.parameters
+            if have.get(one.name) != move.setting[one.name]
         ]
         texts.append((f"after {move.wait_s:g} s: " if move.wait_s else "") + ", ".join(changed))
         have = move.setting

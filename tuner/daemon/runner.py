@@ -2,27 +2,36 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import timedelta
+from typing import Any, Protocol
 
+from tuner.basics.times import text_of, utc_now
 from tuner.basics.vocabulary import ENDED
 from tuner.campaign import commands as c
 from tuner.campaign.effects import Effect, ReturnHome, Run, Send, wanted
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import Mode, State
 from tuner.compute.backend import Backend
-from tuner.compute.proposals import proposal
+from tuner.compute.proposals import next_step
 from tuner.daemon.engine import Post
 from tuner.daemon.perform import Performer
 from tuner.daemon.speculation import Speculation
+from tuner.gate.patience import Wait
 from tuner.gate.whereabouts import Whereabouts
 from tuner.machine.process import Machine
+from tuner.wire.messages import WaitingView
 
 AGAIN_S = 1.0
 
 log = logging.getLogger(__name__)
-Progress = Callable[[str, str, float | None], None]
+
+
+class Progress(Protocol):
+    """Tells passing news."""
+
+    def __call__(self, name: str, text: str, done: float | None, waiting: WaitingView | None = None) -> None:
+        """A campaign, what it does, the share done, what it waits for."""
 
 
 @dataclass(slots=True)
@@ -55,6 +64,7 @@ class CampaignRunner:
     machine: Machine
     where: Whereabouts = field(default_factory=Whereabouts)
     draining: bool = False
+    waiting: WaitingView | None = None
     _state: State | None = None
     _effect: Effect | None = None
     _task: asyncio.Task[None] | None = None
@@ -73,6 +83,7 @@ class CampaignRunner:
             self._news,
             self.context.engine,
             self.where,
+            self._waits,
         )
 
     @classmethod
@@ -84,6 +95,10 @@ class CampaignRunner:
         """Begin what the state wants, give up what it does not want any more."""
         self._state = state
         self.machine.use(state.terms)
+        if state.mode is Mode.EXECUTE and not self.draining:
+            self._performer.leave.clear()
+        else:
+            self._performer.leave.set()
         if wanted(state) is None and state.mode is not Mode.EXECUTE:
             self.where.release()  # it is people's until they resume or start tuning, or send it home
         want = self._allowed(wanted(state))
@@ -154,6 +169,7 @@ class CampaignRunner:
         before, self._task, self._effect = self._task, None, want
         if before is not None:
             before.cancel()
+        self.waiting = None
         self.machine.reserve(isinstance(want, Send | Run | ReturnHome))
         if state.mode is Mode.ABORTED:
             self.machine.kill()
@@ -185,7 +201,23 @@ class CampaignRunner:
         return bool(result.status == "done")
 
     async def _compute(self, state: State) -> tuple[Any, str]:
-        return await proposal(self.context.compute, model_input(state), self.context.deadline_s)
+        return await next_step(self.context.compute, model_input(state), self.context.deadline_s)
 
     def _news(self, text: str, done: float | None) -> None:
         self.context.progress(self.name, text, done)
+
+    def _waits(self, wait: Wait | None) -> None:
+        """Keep what is waited for, for those who ask; tell it when it is something else."""
+        before = self.waiting
+        if wait is None:
+            self.waiting = None
+            if before is not None:
+                self.context.progress(self.name, "goes on", None)
+            return
+        since = text_of(utc_now() - timedelta(seconds=wait.so_far_s))
+        if before is not None and (before.awaited, before.text) == (wait.awaited, wait.text):
+            since = before.since  # only time has passed
+        told = WaitingView(awaited=wait.awaited, text=wait.text, since=since, at_most_s=wait.at_most_s)
+        if told != before:
+            self.waiting = told
+            self.context.progress(self.name, wait.sentence, None, told)

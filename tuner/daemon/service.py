@@ -15,10 +15,9 @@ from typing import Any
 from tuner.basics.places import Places, owners, places
 from tuner.basics.text import counted
 from tuner.basics.times import utc_now
-from tuner.basics.vocabulary import Role
 from tuner.campaign import commands as c
-from tuner.campaign.decide import automatic
-from tuner.campaign.events import CampaignHeld, Event, HomeAnswered, SettingAnswered
+from tuner.campaign.automatic import automatic
+from tuner.campaign.events import CampaignHeld, Event, HomeAnswered, HomeDelayed, SettingAnswered
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
 from tuner.campaign.terms import Terms
@@ -31,23 +30,26 @@ from tuner.config.campaign import shared_machines
 from tuner.daemon.authenticator import Authenticator
 from tuner.daemon.calendar import Calendar
 from tuner.daemon.drain import Drain
-from tuner.daemon.engine import Engine
+from tuner.daemon.engine import Bring, Engine
+from tuner.daemon.guard import Guard, digest_of, plan_of
+from tuner.daemon.journal_check import check_journal
 from tuner.daemon.journal_thread import JournalThread
 from tuner.daemon.operations import Answers, Facts
+from tuner.daemon.people import People
 from tuner.daemon.runner import CampaignRunner, Context
 from tuner.daemon.service_manager import Notifier, watchdog_s
 from tuner.daemon.sockets import Sockets
 from tuner.daemon.troubles import Troubles
 from tuner.errors import ConfigError
 from tuner.journal.errors import DamagedError, JournalError
-from tuner.journal.store import Store
 from tuner.machine.process import Machine
+from tuner.notify.courier import Couriers
 from tuner.wire.endpoint import is_encrypted
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
+from tuner.wire.messages import WaitingView
 
 PRELOADED = ["tuner.machine.host", "tuner.problems"]
 _LOOK_S = 30.0  # between two looks at the clock, whatever the calendar says
-_BREATH_S = 0.002  # between two pieces of a check in the background
 PASSING = "journal check"  # the one job that ends by itself
 
 log = logging.getLogger(__name__)
@@ -62,6 +64,7 @@ class Setup:
         read_again: Reads the files once more.
         reopen_logs: Opens the log files by their names again.
         as_read: The configuration before the command line had its say.
+        bring: What a campaign that has not begun is to import, if its configuration says so.
     """
 
     config: Config
@@ -71,6 +74,7 @@ class Setup:
     as_read: Config
     environ: Mapping[str, str]
     home: Path
+    bring: Bring
 
     @property
     def places(self) -> Places:
@@ -114,12 +118,35 @@ class Service:
         _prepare_processes()
         self._archive = await JournalThread.open(setup.places.state_directory)
         secure = [e for e in (setup.places.requests, setup.places.events) if is_encrypted(e)]
-        authenticator = Authenticator(
-            KeyRing.open(setup.places.state_directory) if secure else None, Role(setup.config.daemon.local_role)
+        keys = KeyRing.open(setup.places.state_directory) if secure else None
+        self._guard = Guard(
+            setup.places.state_directory,
+            self._archive,
+            self._clock,
+            self._troubles,
+            keys,
+            plan_of(setup.config.daemon, setup.places.state_directory),
         )
-        self._sockets = Sockets(authenticator, self._clock, self._troubles)
+        authenticator = Authenticator(
+            keys, setup.config.daemon.local_role, lambda key: self._guard.note("key", "refused", f"key {key[:12]}")
+        )
+        daemon = setup.config.daemon
+        people = self._people = People(
+            setup.places.state_directory,
+            self._clock,
+            idle_s=daemon.session_idle_minutes * 60,
+            longest_s=daemon.session_hours * 3600,
+        )
+        self._sockets = Sockets(
+            authenticator,
+            self._clock,
+            self._troubles,
+            people,
+            lambda key, text: self._guard.note("role", "denied", key, text),
+        )
         self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
         self._drain = Drain(self._engine, self._runners, self._notifier, self._changed, self._hurry)
+        self._couriers = Couriers(setup.config.notify, setup.places.state_directory)
         backups = setup.places.state_directory / "backups"
         self._calendar = Calendar(self._engine.post, self._archive, self._clock, backups)
         async with self._backend() as compute:
@@ -135,9 +162,11 @@ class Service:
                 await self._serve(compute)
             finally:
                 self._calendar.stop()
+                await asyncio.to_thread(self._couriers.stop)
                 await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
                 self._sockets.close()
         await self._engine.close()
+        await self._guard.close(self._why)
         await self._archive.close()
         if self._failure is not None:
             raise self._failure
@@ -156,21 +185,28 @@ class Service:
         events = [local.events, setup.places.events]
         self._sockets.bind(list(dict.fromkeys(requests)), list(dict.fromkeys(events)))
         self._calendar.start(setup.config.daemon.backup_hours)
+        self._couriers.start(self._engine.seq)
         answers = Answers(
             self._engine,
             self._archive,
             compute,
             self._machine_of,
+            self._waiting_of,
             self._clock,
             self._facts(),
             self.stop,
             self._troubles,
             lambda: self._sockets.busy,
+            self._people,
+            lambda: self._guard.alarms,
         )
+        self._guard.begin(version("process-tuner"), digest_of(setup.as_read, setup.campaigns))
+        await self._guard.look()  # that it was started is written down before anybody is served
         jobs = [
             asyncio.create_task(self._engine.run(), name="engine"),
             asyncio.create_task(self._watch(), name="watchdog"),
             asyncio.create_task(self._look_at_clock(), name="clock"),
+            asyncio.create_task(self._guard.run(), name="guard"),
             asyncio.create_task(self._check_journal(), name=PASSING),
         ]
         try:
@@ -210,7 +246,7 @@ class Service:
         log.info("ready: %s, requests at %s", count, self._setup.places.requests)
 
     async def _configure(self, campaigns: Sequence[tuple[str, Terms]]) -> None:
-        for problem in await self._engine.configure(campaigns):
+        for problem in await self._engine.configure(campaigns, self._setup.bring):
             log.error("%s", problem)
         for warning in shared_machines([(name, terms.machine, terms.adapter.occupies) for name, terms in campaigns]):
             log.warning("%s", warning)
@@ -252,11 +288,13 @@ class Service:
         try:
             config, campaigns = await asyncio.to_thread(self._setup.read_again)
             await self._configure(campaigns)
+            self._guard.note("configuration", "read", "reload", f"sha256 {digest_of(config, campaigns)}")
             log.info("configuration read again")
             before = self._setup.as_read
-            if (config.daemon, config.compute) != (before.daemon, before.compute):
-                log.warning("the tables [daemon] and [compute] have changed: that needs a restart")
+            if (config.daemon, config.compute, config.notify) != (before.daemon, before.compute, before.notify):
+                log.warning("the tables [daemon], [compute] or [[notify]] have changed: that needs a restart")
         except ConfigError as error:
+            self._guard.note("configuration", "refused", "reload", str(error))
             log.error("the configuration was not read again:\n%s", error)  # noqa: TRY400 - the sentence says it all
         except Exception:
             log.exception("the configuration was not read again")
@@ -277,11 +315,12 @@ class Service:
         path, due = await self._archive.call(lambda store: (store.path, store.check_due))
         ended = threading.Event()
         try:
-            await asyncio.to_thread(_check, path, due, ended)
+            await asyncio.to_thread(check_journal, path, due, ended)
             await self._archive.call(lambda store: store.checked())
         except DamagedError as error:
             log.exception("the journal is damaged")
             await self._archive.call(lambda store: store.doubted())
+            self._guard.note("store", "damaged", "journal", str(error))
             self._failure = error
             self.stop("the journal is damaged")
         except JournalError as error:
@@ -303,7 +342,10 @@ class Service:
     def _publish(self, name: str, one: Recorded, state: State) -> None:
         extra = {"campaign": name, "seq": one.seq, "actor": one.actor}
         log.log(_level(one.event), "%s%s", one.event.type, _words(one.event), extra=extra)
+        if isinstance(one.event, SettingAnswered | HomeAnswered) and one.event.result == "refused":
+            self._guard.note("gate", "refused", name, one.event.text)
         self._sockets.publish(name, one, state)
+        self._couriers.wake()
 
     def _follow(self, state: State) -> None:
         self._changed.set()
@@ -317,6 +359,10 @@ class Service:
     def _machine_of(self, name: str) -> Machine | None:
         runner = self._runners.get(name)
         return None if runner is None else runner.machine
+
+    def _waiting_of(self, name: str) -> WaitingView | None:
+        runner = self._runners.get(name)
+        return None if runner is None else runner.waiting
 
     def _heads(self) -> dict[str, int]:
         return {name: state.count for name, state in self._engine.states.items()}
@@ -338,7 +384,7 @@ def _level(event: Event) -> int:
     """What needs attention is a warning, so that it is found among the rest."""
     fault = isinstance(event, CampaignHeld) and event.fault
     lost = isinstance(event, SettingAnswered | HomeAnswered) and event.result != "applied"
-    return logging.WARNING if fault or lost else logging.INFO
+    return logging.WARNING if fault or lost or isinstance(event, HomeDelayed) else logging.INFO
 
 
 def _words(event: Event) -> str:
@@ -349,18 +395,3 @@ def _words(event: Event) -> str:
 def _prepare_processes() -> None:
     """Adapters are started from a process that has loaded what they need, so that each start is quick."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
-
-
-def _check(path: Path, structure: bool, ended: threading.Event) -> None:
-    """Verify the journal in a thread that often steps back; raise if something is wrong."""
-
-    def pause() -> None:
-        if ended.wait(_BREATH_S):
-            raise JournalError("the daemon ends")
-
-    with Store.open_reading(path) as store:
-        if structure:
-            store.quick_check()
-        verdict = store.verify(pause=pause)
-    if not verdict.ok:
-        raise DamagedError(f"{path}: {verdict.fault}; restore a backup with `tuner journal restore`")

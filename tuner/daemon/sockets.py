@@ -24,7 +24,8 @@ from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
 from tuner.daemon.authenticator import Authenticator, Door, authorised
 from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
-from tuner.daemon.lanes import BYTES_OF_ONE, LOCAL, NETWORK, Lanes
+from tuner.daemon.people import People
+from tuner.daemon.request_queue import BYTES_OF_ONE, LOCAL, NETWORK, RequestQueue
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
@@ -69,16 +70,25 @@ class _Visit:
 class Sockets:
     """The daemon's sockets."""
 
-    def __init__(self, authenticator: Authenticator, clock: Callable[[], datetime], troubles: Troubles) -> None:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        clock: Callable[[], datetime],
+        troubles: Troubles,
+        people: People | None = None,
+        denied: Callable[[str, str], None] = lambda key, text: None,
+    ) -> None:
         self._authenticator = authenticator
+        self._people = people
         self._clock = clock
         self._troubles = troubles
+        self._denied = denied
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
         self._listeners: list[_Listener] = []
         self._publishers: dict[str, zmq.Socket[bytes]] = {}
         self._open: set[asyncio.Task[None]] = set()
-        self._lanes: Lanes[_Visit] = Lanes()
+        self._queue: RequestQueue[_Visit] = RequestQueue()
         self._urgent = 0
         self._calm = asyncio.Event()
         self._locks: list[int] = []
@@ -119,10 +129,10 @@ class Sockets:
         """Publish an event that is safe."""
         self._send(name.encode("utf-8", "replace"), event_message(name, one, state.count))
 
-    def progress(self, name: str, text: str, done: float | None) -> None:
+    def progress(self, name: str, text: str, done: float | None, waiting: m.WaitingView | None = None) -> None:
         """Publish passing news; whatever is wrong with them, work goes on."""
         try:
-            news = m.Progress(at=text_of(self._clock()), campaign=name, text=text, done=done)
+            news = m.Progress(at=text_of(self._clock()), campaign=name, text=text, done=done, waiting=waiting)
             self._send(m.PROGRESS_TOPIC, news)
         except Exception:  # noqa: BLE001 - news must not stop the work they are about
             self._troubles.note("publishing news")
@@ -188,7 +198,7 @@ class Sockets:
 
     async def _take_turns(self, answer: "Handler") -> None:
         while True:
-            visit = await self._lanes.next()
+            visit = await self._queue.next()
             if self._urgent:  # the loop is theirs; but even a flood of urgent requests stops nobody for long
                 self._calm.clear()
                 with contextlib.suppress(TimeoutError):
@@ -223,18 +233,23 @@ class Sockets:
         pace = NETWORK if listener.encrypted else LOCAL
         key = sender.key or f"local {listener.door}"  # no key can be called so
         content = frame.bytes
-        affords = self._lanes.affords(key, pace, now_s, len(content))
+        affords = self._queue.affords(key, pace, now_s, len(content))
         if not affords and len(content) > BYTES_OF_ONE:  # none that is urgent is so large
             raise Refusal("busy", BUSY)
         if many:
             raise Refusal("bad_request", "a request is one frame")
         request = parsed(content)
-        op, actor = authorised(request, sender)
+        try:
+            op, actor = authorised(request, sender, self._people)
+        except Refusal as refusal:
+            if refusal.code == "denied":
+                self._denied(key, refusal.text)
+            raise
         visit = _Visit(listener, client, Asked(request, op, actor, key, listener.encrypted, now_s))
         if op.lane is Lane.URGENT:
-            entered = self._lanes.enter_urgent(key, client, now_s)
+            entered = self._queue.enter_urgent(key, client, now_s)
         else:
-            entered = affords and self._lanes.enter(key, client, visit)
+            entered = affords and self._queue.enter(key, client, visit)
         if not entered:
             raise Refusal("busy", BUSY)
         return visit
@@ -252,7 +267,7 @@ class Sockets:
             self._troubles.note("answering a request")
         finally:
             urgent = asked.op.lane is Lane.URGENT
-            self._lanes.done(asked.key, visit.client, urgent=urgent)
+            self._queue.done(asked.key, visit.client, urgent=urgent)
             if urgent:
                 self._urgent -= 1
                 if not self._urgent:

@@ -1,4 +1,4 @@
-"""Computes the next proposal for every answer that may come, while people and machines work."""
+"""Computes what comes next for every answer that may come, while people and machines work."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ class Speculation:
             key = basis(future)
             needed.add(key)
             if key not in self._jobs:
-                self._jobs[key] = self._compute.submit("propose", model_input(future), speculative=True)
+                self._jobs[key] = self._compute.submit("next_step", model_input(future), speculative=True)
                 await asyncio.sleep(0)  # a large campaign's input takes a moment: let others run in between
         for key in self._jobs.keys() - needed:
             self._jobs.pop(key).cancel()

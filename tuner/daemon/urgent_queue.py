@@ -10,7 +10,7 @@ BESIDE = 8  # others that go with a batch of urgent ones
 T = TypeVar("T")
 
 
-class Ahead(Generic[T]):
+class UrgentQueue(Generic[T]):
     """Lines by number; the first one is urgent."""
 
     def __init__(self, lines: int) -> None:

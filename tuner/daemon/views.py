@@ -1,17 +1,22 @@
 """From a campaign's state to what clients see of it."""
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 from statistics import median
 
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Stage
-from tuner.campaign.decide import budget_end
+from tuner.campaign.asking_times import left_this_hour
+from tuner.campaign.automatic import budget_end
+from tuner.campaign.by_hand import needed
 from tuner.campaign.effects import wake_at
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.questions import due
-from tuner.campaign.state import CampaignJudgment, CampaignTrial, State
-from tuner.campaign.windows import left_this_hour
-from tuner.config.parameters import parameter_info
+from tuner.campaign.state import CampaignJudgment, CampaignTrial, Change, State
+from tuner.config.parameters import Parameter, parameter_info
+from tuner.core.space.values import Value
+from tuner.gate.patience import Wait
 from tuner.wire import messages as m
 
 _RECENT = 20
@@ -30,19 +35,19 @@ def phase(state: State, now: datetime) -> tuple[Phase, str, datetime]:
     if state.machine.home_wanted is not None and (trial is None or trial.stage is not Stage.RUNNING):
         return (
             Phase.RETURNING_HOME,
-            f"the machine returns to its known-good setting: {state.machine.home_wanted}",
+            f"the machine returns to its known-good setting: {state.machine.home_wanted}" + _not_home(state),
             state.since,
         )
     if trial is not None and (state.mode is Mode.EXECUTE or trial.stage is Stage.RUNNING):
+        if state.mode is Mode.EXECUTE and needed(state) is not None and state.change is not None:
+            return Phase.AWAITING_CHANGE, f"waits for somebody{_by_hand(state)}", state.change.asked_at
         word, sentence = _STAGE_PHASES[trial.stage]
         if trial.stage is Stage.RUNNING and state.terms.policy.dry_run:
             sentence = "dry run: make part {tag} by hand and tell its outcome"
         return word, sentence.format(tag=trial.tag), trial.staged_at
     if state.mode is not Mode.EXECUTE:
         sentence = state.reason or f"tuning is {state.mode.lower()}"
-        if state.machine.home_failed is not None:
-            sentence += f"; the machine is NOT at its known-good setting: {state.machine.home_failed}"
-        return Phase(state.mode.lower()), sentence, state.since
+        return Phase(state.mode.lower()), sentence + _not_home(state), state.since
     if duel is not None:
         tags = " and ".join(state.trials[number - 1].tag for number in (duel.left, duel.right))
         return Phase.ASKING, f"waits for an operator to compare parts {tags}", duel.asked_at
@@ -54,6 +59,33 @@ def phase(state: State, now: datetime) -> tuple[Phase, str, datetime]:
     return Phase.PROPOSING, "the model looks for the next setting", last
 
 
+def _not_home(state: State) -> str:
+    why = state.machine.home_failed
+    text = "" if why is None else f"; the machine is NOT at its known-good setting: {why}"
+    return text + (f"; waits for somebody{_by_hand(state)}" if state.change is not None and needed(state) else "")
+
+
+def _by_hand(state: State) -> str:
+    """What somebody is asked to do."""
+    if state.change is None:
+        return ""
+    what = [f"{p.called}: {p.shown(value)}" for p, value in _changes(state, state.change)]
+    return f" to make change {state.change.number} by hand ({', '.join(what)})"
+
+
+def _changes(state: State, change: Change) -> list[tuple[Parameter, Value]]:
+    return [(one, change.setting[one.name]) for one in state.terms.parameters if one.name in change.setting]
+
+
+def _with_wait(sentence: str, waiting: m.WaitingView | None, now: datetime) -> str:
+    """A phase's sentence, and what is waited for in it."""
+    if waiting is None:
+        return sentence
+    so_far_s = (now - datetime.fromisoformat(waiting.since)).total_seconds()
+    wait = Wait(waiting.awaited, waiting.text, so_far_s, waiting.at_most_s)  # type: ignore[arg-type]  # our own word
+    return f"{sentence}; {wait.sentence}"
+
+
 def typical_s(state: State) -> float | None:
     """How long a part usually takes."""
     known = [
@@ -62,7 +94,11 @@ def typical_s(state: State) -> float | None:
     return median(known) if known else None
 
 
-def campaign_view(state: State, now: datetime) -> m.CampaignView:
+def _parameter_view(parameter: Parameter) -> m.ParameterView:
+    return m.ParameterView.model_validate(parameter_info(parameter)).model_copy(update={"manual": parameter.manual})
+
+
+def campaign_view(state: State, now: datetime, waiting: m.WaitingView | None = None) -> m.CampaignView:
     """Everything a console shows."""
     word, sentence, since = phase(state, now)
     wake = wake_at(state, now)
@@ -74,7 +110,8 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         adapter=state.terms.adapter.name,
         mode=state.mode,
         phase=word,
-        phase_text=sentence,
+        phase_text=_with_wait(sentence, waiting, now),
+        waiting=waiting,
         phase_since=text_of(since),
         phase_expected_s=_expected_s(state, word),
         wake_at=None if wake is None else text_of(wake),
@@ -83,9 +120,10 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         fault=state.fault,
         n=state.count,
         lot=state.lot,
-        parameters=[m.ParameterView.model_validate(parameter_info(one)) for one in state.terms.parameters],
+        parameters=[_parameter_view(one) for one in state.terms.parameters],
         machine=m.MachineView.model_validate(state.machine),
         trial=None if state.trial is None else trial_view(state.trial),
+        change=None if state.change is None else m.ChangeView.model_validate(state.change),
         duel=None
         if duel is None
         else m.DuelView(
@@ -96,7 +134,8 @@ def campaign_view(state: State, now: datetime) -> m.CampaignView:
         ),
         champion=None if state.champion is None else trial_view(state.trials[state.champion - 1]),
         budget=_budget(state, now),
-        judgments=[judgment_view(judgment) for judgment in state.judgments[:-11:-1]],
+        earlier=_earlier(state),
+        judgments=judgment_views(state, state.judgments[:-11:-1]),
         now=text_of(now),
     )
 
@@ -109,7 +148,7 @@ def _expected_s(state: State, word: Phase) -> float | None:
 
 def _budget(state: State, now: datetime) -> m.BudgetView:
     budget, spent = state.terms.budget, state.spent
-    done = [t for t in state.trials if t.ended_at is not None]
+    done = [t for t in state.trials if t.ended_at is not None and t.started_at is not None]
     estimated_s = None
     if len(done) >= 2 and done[-1].ended_at is not None and state.mode is Mode.EXECUTE and not budget_end(state):
         pace_s = (done[-1].ended_at - done[max(0, len(done) - _RECENT)].proposed_at).total_seconds()
@@ -130,12 +169,20 @@ def trial_view(trial: CampaignTrial) -> m.TrialView:
     return m.TrialView.model_validate(trial)
 
 
-def judgment_view(judgment: CampaignJudgment) -> m.JudgmentView:
-    """An answer on the screen."""
-    return m.JudgmentView.model_validate(judgment)
+def judgment_views(state: State, judgments: Iterable[CampaignJudgment]) -> list[m.JudgmentView]:
+    """Answers on the screen, each with how many looks its duel had and how many say the same."""
+    looks = Counter(one.pair for one in state.active)
+    agreeing = Counter((one.pair, one.winner) for one in state.active)
+    counted = {one.number: (looks[one.pair], agreeing[one.pair, one.winner]) for one in state.active}
+    views = []
+    for judgment in judgments:
+        seen, same = counted.get(judgment.number, (1, 1))
+        view = m.JudgmentView.model_validate(judgment)
+        views.append(view.model_copy(update={"looks": seen, "agreeing": same}))
+    return views
 
 
-def campaign_line(state: State, now: datetime) -> m.CampaignLine:
+def campaign_line(state: State, now: datetime, waiting: m.WaitingView | None = None) -> m.CampaignLine:
     """One line of the status."""
     word, sentence, _ = phase(state, now)
     return m.CampaignLine(
@@ -143,7 +190,7 @@ def campaign_line(state: State, now: datetime) -> m.CampaignLine:
         machine_name=state.terms.machine,
         mode=state.mode,
         phase=word,
-        phase_text=sentence,
+        phase_text=_with_wait(sentence, waiting, now),
         trials=state.terms.budget.trials,
         spent=state.spent,
         scrap=state.scrap,
@@ -151,7 +198,15 @@ def campaign_line(state: State, now: datetime) -> m.CampaignLine:
         duel=None if state.duel is None else state.duel.number,
         fault=state.fault,
         n=state.count,
+        earlier=_earlier(state),
     )
+
+
+def _earlier(state: State) -> list[m.EarlierView]:
+    return [
+        m.EarlierView(source=one.source, trials=len(one.trials), judgments=len(one.judgments), discount=one.discount)
+        for one in state.imports
+    ]
 
 
 def event_message(name: str, one: Recorded, n: int) -> m.EventMessage:

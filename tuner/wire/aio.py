@@ -10,13 +10,13 @@ import zmq.asyncio
 
 from tuner.errors import TunerError, UnreachableError
 from tuner.wire import exchange
-from tuner.wire.attention import LOOK_S, Attention
 from tuner.wire.base import BaseClient, Body, Errand, Line, LinkLostError
 from tuner.wire.endpoint import Link, prepare
 from tuner.wire.errors import ProtocolError
 from tuner.wire.follow import Item
 from tuner.wire.messages import Reply
 from tuner.wire.operation import A, Call
+from tuner.wire.patient_clock import LOOK_S, PatientClock
 
 
 class _Line:
@@ -33,17 +33,17 @@ class _Line:
         self.tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._observe()))
 
     async def ask(self, errand: Errand, find_s: float, wait_s: float) -> Reply:
-        attention = errand.attention
+        clock = errand.clock
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[errand.request_id] = future
         sending = asyncio.ensure_future(self._dealer.send(errand.frame))
-        until_s = attention() + wait_s
+        until_s = clock() + wait_s
         try:
             # a connection that will never be fails the future while nothing can be sent
-            await _first((sending, future), find_s, attention)
+            await _first((sending, future), find_s, clock)
             if sending.done() and not sending.cancelled() and sending.exception() is None:
                 errand.sent = True
-            await _first((future,), until_s - attention(), attention)
+            await _first((future,), until_s - clock(), clock)
             return future.result()
         finally:
             sending.cancel()
@@ -93,10 +93,10 @@ class _Line:
         self.close()
 
 
-async def _first(futures: Sequence[asyncio.Future[Any]], wait_s: float, attention: Attention) -> None:
-    until_s = attention() + wait_s
+async def _first(futures: Sequence[asyncio.Future[Any]], wait_s: float, clock: PatientClock) -> None:
+    until_s = clock() + wait_s
     while not any(future.done() for future in futures):
-        left_s = until_s - attention()
+        left_s = until_s - clock()
         if left_s <= 0:
             raise TimeoutError
         await asyncio.wait(futures, timeout=min(left_s, LOOK_S), return_when=asyncio.FIRST_COMPLETED)
@@ -116,9 +116,11 @@ class AsyncClient(BaseClient):
         actor: str | None = None,
         find_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        context: zmq.asyncio.Context | None = None,
     ) -> None:
         super().__init__(link, actor, find_s, clock)
-        self._context: zmq.asyncio.Context = zmq.asyncio.Context()
+        self._own = context is None  # else it is shared by many clients, and whoever made it ends it
+        self._context: zmq.asyncio.Context = context or zmq.asyncio.Context()
         self._ended: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -127,7 +129,8 @@ class AsyncClient(BaseClient):
             self._line.close(UnreachableError("the client was closed before the daemon answered"))
             self._line = None
         await asyncio.gather(*self._ended, return_exceptions=True)
-        self._context.destroy(linger=0)
+        if self._own:
+            self._context.destroy(linger=0)
 
     async def __aenter__(self) -> Self:
         return self

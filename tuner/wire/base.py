@@ -18,13 +18,13 @@ from pydantic import BaseModel
 
 from tuner.errors import TunerError, UnreachableError
 from tuner.wire import exchange, follow
-from tuner.wire.attention import Attention
 from tuner.wire.endpoint import SILENT_S, Link, prepare
 from tuner.wire.errors import InvalidRequestError, ProtocolError, RefusedReply
 from tuner.wire.follow import Follower, Gap, Item
 from tuner.wire.messages import Reply, Request
 from tuner.wire.operation import A, Call
 from tuner.wire.operations import Operations
+from tuner.wire.patient_clock import PatientClock
 
 if TYPE_CHECKING:
     from tuner.wire.keyfiles import ClientKey
@@ -43,7 +43,7 @@ class Errand:
 
     frame: bytes
     request_id: str
-    attention: Attention
+    clock: PatientClock
     sent: bool = False
 
 
@@ -69,6 +69,7 @@ class BaseClient(Operations, ABC):
     Attributes:
         link: Where the daemon is, and our key.
         actor: The person at the client; None: the key's name stands for it.
+        session: Of a person who signed in with PIN or badge; None: nobody did.
         find_s: How long to look for a daemon before a request is sent; None: as long as for its answer.
         signs: How many signs of life of the daemon there were: answers, events, beats.
     """
@@ -84,6 +85,7 @@ class BaseClient(Operations, ABC):
     ) -> None:
         self.link = link
         self.actor = actor
+        self.session: str | None = None
         self.find_s = find_s
         self.signs = 0
         self._clock = clock
@@ -150,7 +152,9 @@ class BaseClient(Operations, ABC):
     async def _ask(
         self, op: str, campaign: str | None, body: Body, timeout_s: float | None, request_id: str | None
     ) -> Reply:
-        return await self._exchange(exchange.compose(op, campaign, self.actor, body, request_id), timeout_s)
+        return await self._exchange(
+            exchange.compose(op, campaign, self.actor, body, request_id, self.session), timeout_s
+        )
 
     async def _ask_again(self, request_id: str, timeout_s: float | None) -> Reply:
         if request_id not in self._unanswered:
@@ -162,8 +166,8 @@ class BaseClient(Operations, ABC):
         return exchange.answer(reply, call.answer)
 
     async def _exchange(self, request: Request, timeout_s: float | None) -> Reply:
-        errand = Errand(exchange.encode(request), request.id, Attention(self._clock))
-        pacing = exchange.Pacing(request.op, timeout_s, self.find_s, errand.attention)
+        errand = Errand(exchange.encode(request), request.id, PatientClock(self._clock))
+        pacing = exchange.Pacing(request.op, timeout_s, self.find_s, errand.clock)
         hint = ""
         self._keep(request)
         while (wait_s := pacing.wait_s(sent=errand.sent)) > 0:
@@ -174,7 +178,7 @@ class BaseClient(Operations, ABC):
                 self._drop(line)  # others on it ask again too
             except LinkLostError:
                 self._drop(line)
-                await self._pause(errand.attention.rest(pacing.pause_s()))
+                await self._pause(errand.clock.rest(pacing.pause_s()))
             else:
                 self._unanswered.pop(request.id, None)
                 return exchange.checked(reply)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import zmq
 
 from tuner.wire import exchange
-from tuner.wire.attention import LOOK_S, Attention
 from tuner.wire.base import BaseClient, Body, Errand, Line, LinkLostError
 from tuner.wire.endpoint import Link, prepare
 from tuner.wire.errors import (
@@ -26,6 +25,7 @@ from tuner.wire.errors import (
 from tuner.wire.follow import Gap, Item, Silence
 from tuner.wire.messages import Reply
 from tuner.wire.operation import A, Call
+from tuner.wire.patient_clock import LOOK_S, PatientClock
 
 if TYPE_CHECKING:
     from tuner.wire.aio import AsyncClient
@@ -77,12 +77,12 @@ class _Line:
         return not self._dealer.closed and not self._monitor.poll(0)
 
     async def ask(self, errand: Errand, find_s: float, wait_s: float) -> Reply:
-        start_s = errand.attention()
+        start_s = errand.clock()
         try:
-            self._send(errand.frame, start_s + find_s, errand.attention)
+            self._send(errand.frame, start_s + find_s, errand.clock)
             errand.sent = True
             while True:  # answers to earlier requests, and second ones, are left aside
-                self._wait(zmq.POLLIN, start_s + wait_s, errand.attention)
+                self._wait(zmq.POLLIN, start_s + wait_s, errand.clock)
                 reply = exchange.decode(self._dealer.recv_multipart())
                 self._heard()
                 if reply.id == errand.request_id:
@@ -91,22 +91,22 @@ class _Line:
             self.close()
             raise
 
-    def _send(self, frame: bytes, until_s: float, attention: Attention) -> None:
+    def _send(self, frame: bytes, until_s: float, clock: PatientClock) -> None:
         while True:
-            self._wait(zmq.POLLOUT, until_s, attention)
+            self._wait(zmq.POLLOUT, until_s, clock)
             try:
                 self._dealer.send(frame, zmq.DONTWAIT)
             except zmq.Again:  # lost again in between
                 continue
             return
 
-    def _wait(self, wanted: int, until_s: float, attention: Attention) -> None:
+    def _wait(self, wanted: int, until_s: float, clock: PatientClock) -> None:
         """Wait until the socket is ready for what is wanted."""
         poller = zmq.Poller()
         poller.register(self._dealer, wanted)
         poller.register(self._monitor, zmq.POLLIN)
         while True:
-            left_s = until_s - attention()
+            left_s = until_s - clock()
             ready: dict[Any, int] = dict(poller.poll(round(max(0.0, min(left_s, LOOK_S)) * 1000)))
             if self._dealer in ready:
                 return

@@ -44,7 +44,12 @@ def new_id() -> str:
 
 
 def compose(
-    op: str, campaign: str | None, actor: str | None, body: BaseModel | Mapping[str, Any] | None, request_id: str | None
+    op: str,
+    campaign: str | None,
+    actor: str | None,
+    body: BaseModel | Mapping[str, Any] | None,
+    request_id: str | None,
+    session: str | None = None,
 ) -> Request:
     """Make a request, after checking what can be checked here."""
     known = OPS.get(op)
@@ -58,7 +63,8 @@ def compose(
         fields = make(known.body, body or {}).model_dump(mode="json")
     return make(
         Request,
-        {"id": request_id or new_id(), "op": op, "campaign": campaign, "actor": actor, "body": fields},
+        {"id": request_id or new_id(), "op": op, "campaign": campaign, "actor": actor, "body": fields}
+        | ({} if session is None else {"session": session}),
     )
 
 

@@ -1,12 +1,16 @@
 """Every message on the sockets: one JSON object in one frame, versioned; `tuner schema` prints these as JSON Schema."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Role, Status
+from tuner.wire.machine_views import ChangeView as ChangeView
+from tuner.wire.machine_views import MachineView as MachineView
+from tuner.wire.machine_views import ParameterView as ParameterView
+from tuner.wire.machine_views import WaitingView as WaitingView
+from tuner.wire.told import Moment
+from tuner.wire.told import Told as Told
 
 VERSION = 1
 LARGEST_BYTES = 256_000
@@ -20,31 +24,12 @@ Value = (
 # what the daemon says of a campaign: a newer one may have other words, which stay what they are
 ModeWord = Annotated[Mode | str, Field(union_mode="left_to_right")]
 PhaseWord = Annotated[Phase | str, Field(union_mode="left_to_right")]
-Moment = Annotated[str, BeforeValidator(lambda given: text_of(given) if isinstance(given, datetime) else given)]
 
 
 class Message(BaseModel):
     """Base of what clients send: nothing unknown, frozen, no NaN nor infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
-
-
-class Told(BaseModel):
-    """Base of what the daemon says: a newer one may say more in the same version, and that is left aside.
-
-    It is made of whatever has attributes of the same names; where a field has another name on the wire, that is its
-    alias.
-    """
-
-    model_config = ConfigDict(
-        extra="ignore",
-        frozen=True,
-        allow_inf_nan=False,
-        from_attributes=True,
-        serialize_by_alias=True,
-        validate_by_name=True,
-        defer_build=True,
-    )
 
 
 class Request(Message):
@@ -56,6 +41,9 @@ class Request(Message):
     campaign: Annotated[str, Field(max_length=64)] | None = Field(None, description="which campaign, if it needs one")
     actor: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="the person at the client; default: the client's key name"
+    )
+    session: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="from `session.open`: the person who signed in there stands for the actor"
     )
     body: dict[str, Any] = Field(default_factory=dict, description="as the operation needs it")
 
@@ -105,6 +93,7 @@ class Progress(Told):
     campaign: str
     text: str = Field(description="what the machine or the model does now")
     done: float | None = Field(None, description="0 to 1, if it is known")
+    waiting: WaitingView | None = Field(None, description="what is waited for, if that is the news")
 
 
 BEAT_TOPIC = b"~beat"
@@ -157,6 +146,8 @@ class JudgmentView(Told):
     at: Moment
     took_s: float | None
     retracted: str | None
+    looks: int = Field(1, description="how many looks at this duel count by now; a judgment rests on their majority")
+    agreeing: int = Field(1, description="how many of them say the same as this one, itself among them")
 
     def of_other(self, trial: int) -> str:
         """What it says of the other part than this trial's: the name of a text."""
@@ -164,30 +155,6 @@ class JudgmentView(Told):
             return "tie"
         worse, better = ("clearly_worse", "clearly_better") if self.clearly else ("worse", "better")
         return worse if self.winner == trial else better
-
-
-class MachineView(Told):
-    """What is known about the machine's setting."""
-
-    requested: dict[str, float | int | str] | None
-    read_back: dict[str, float | int | str] | None
-    verified: bool
-    home: bool
-    home_wanted: str | None
-    home_failed: str | None
-
-
-class ParameterView(Told):
-    """A parameter, for tables and arrows."""
-
-    name: str
-    kind: str
-    unit: str
-    start: float | int | str
-    low: float | None
-    high: float | None
-    step: float | None
-    choices: list[str]
 
 
 class BudgetView(Told):
@@ -208,6 +175,16 @@ class PolicyView(Told):
     approval: bool
     undo_minutes: float
     graded: bool = Field(False, description='whether "clearly better" is taken')
+    identify: str = Field("name", description="pin: people sign in with PIN or badge before they answer")
+
+
+class EarlierView(Told):
+    """What was imported from an earlier campaign."""
+
+    source: str = Field(description="the file or the campaign that it comes from")
+    trials: int
+    judgments: int
+    discount: float = Field(description="what an earlier answer counts for; 1: all of it is the campaign's own")
 
 
 class CampaignView(PolicyView):
@@ -221,6 +198,7 @@ class CampaignView(PolicyView):
     phase_text: str = Field(description="the same in a sentence")
     phase_since: str
     phase_expected_s: float | None = Field(description="how long the phase usually takes; None: not known")
+    waiting: WaitingView | None = Field(None, description="what it waits for at its machine, if it does")
     wake_at: str | None = Field(description="when a question that waits for its window may be asked")
     since: str
     reason: str
@@ -231,8 +209,10 @@ class CampaignView(PolicyView):
     machine: MachineView
     trial: TrialView | None = Field(description="the trial on its road")
     duel: DuelView | None = Field(description="the open question")
+    change: ChangeView | None = Field(None, description="what somebody is asked to change by hand")
     champion: TrialView | None
     budget: BudgetView
+    earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
     judgments: list[JudgmentView] = Field(description="the last ten, newest first")
     now: str = Field(description="the daemon's clock")
 
@@ -266,6 +246,7 @@ class Welcome(Told):
     role: Role
     ops: list[str] = Field(description="the operations this role may use")
     events: str = Field(description="where events are published for who asks this way: a file, or the network")
+    people: int = Field(0, description="how many people can sign in with PIN or badge")
 
 
 class CampaignLine(Told):
@@ -283,6 +264,7 @@ class CampaignLine(Told):
     duel: int | None
     fault: str | None
     n: int
+    earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
 
 
 class SetAside(Told):
@@ -307,6 +289,7 @@ class StatusBody(Told):
     compute: dict[str, Any]
     troubles: int = Field(0, description="messages and events that raised an error of tuner's own; the log has each")
     busy: int = Field(0, description="requests that were answered with `busy`")
+    alarms: list[str] = Field(default_factory=list, description="what needs an administrator: disk, keys, audit")
 
 
 class CreateBody(Message):

@@ -7,14 +7,43 @@ from pydantic import Field
 from tuner.wire.messages import Told, TrialView
 
 
+class WindowView(Told):
+    """How far one parameter may wander alone from the recommended setting."""
+
+    name: str
+    low: float | None = Field(description="its least value; of a choice none")
+    high: float | None = Field(description="its largest value; of a choice none")
+    below: str = Field(
+        description="what ends the window there: valid (P(valid) falls), better (the chance to be better than the "
+        "known-good setting falls), constraint, or limit of the parameter; of a choice empty"
+    )
+    above: str = Field(description="the same at the upper end")
+    options: list[str] = Field(description="the options of a choice that are inside; of a number none")
+
+
 class Recommendation(Told):
-    """The setting that the model believes best; none while there is no valid trial."""
+    """The setting for the master recipe; none while there is no valid trial."""
 
     setting: dict[str, float | int | str] | None
     champion: TrialView | None
     same_as_champion: bool
     p_better: float | None = Field(alias="better", description="P(better than the champion)")
     p_valid: float | None = Field(alias="valid", description="P(valid)")
+    keep: bool = Field(False, description="nothing is believed better than the known-good setting: this is that one")
+    better_than_known_good: float | None = Field(
+        None, description="P(better than the known-good setting); none if it is that one, or was never made"
+    )
+    parts: int = Field(0, description="valid parts made with this very setting")
+    won: int = Field(0, description="duels that they won")
+    lost: int = Field(0, description="duels that they lost")
+    tied: int = Field(0, description="duels that could not be told")
+    window: list[WindowView] = Field(
+        default_factory=list, description="the process window: how far each parameter may wander alone"
+    )
+    window_valid: float | None = Field(None, description="the P(valid) that is kept in the window")
+    window_better: float | None = Field(
+        None, description="the chance to be better than the known-good setting that is kept in the window"
+    )
 
 
 class Explanation(Told):

@@ -4,12 +4,15 @@ A row is a function: its name is that of the clients' method and of the daemon's
 of the body, its sentence is the help. `python -m scripts.wire_tables` writes the table into docs/wire.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tuner.basics.vocabulary import Lane, Role, Status
+from tuner.campaign import earlier as before
 from tuner.campaign import people as p
+from tuner.core.optimizer.records import Memory
 from tuner.core.space.values import Value
 from tuner.wire import messages as m
+from tuner.wire import people as who
 from tuner.wire.messages import EventsAfter, Nothing
 from tuner.wire.model_answers import Explanation, Recommendation, Slices
 from tuner.wire.operation import AnyOperation, Call, Operation, operation
@@ -17,6 +20,7 @@ from tuner.wire.operation import AnyOperation, Call, Operation, operation
 ANYONE = frozenset(Role)
 ENGINEER = frozenset({Role.ENGINEER})
 PEOPLE = ENGINEER | {Role.OPERATOR}
+ALL_PEOPLE = PEOPLE | {Role.VIEWER}
 WORKERS = PEOPLE | {Role.CONTROLLER}
 
 
@@ -132,9 +136,64 @@ class Operations:
     def retract(self, campaign: str, judgment: int, reason: str = "") -> None:
         """Take a judgment back."""
 
+    @operation("change.confirm", p.ConfirmChange, EventsAfter, PEOPLE, "change_confirmed")
+    def confirm_change(self, campaign: str, change: int) -> None:
+        """Say that a change was made by hand as it was asked for."""
+
     @operation("lot.change", p.ChangeLot, EventsAfter, WORKERS, "lot_changed")
     def change_lot(self, campaign: str, lot: str) -> None:
         """The material is another one from now on."""
+
+    @operation("campaign.import", before.ImportEarlier, EventsAfter, ENGINEER, "earlier_imported")
+    def import_earlier(
+        self,
+        campaign: str,
+        source: str,
+        trials: Sequence[before.EarlierTrial],
+        judgments: Sequence[before.EarlierJudgment] = (),
+        discount: float = before.DISCOUNT,
+        model: Memory | None = None,
+    ) -> Mapping[str, object]:
+        """Let the model know what an earlier campaign found."""
+        return {"trials": tuple(trials), "judgments": tuple(judgments)}
+
+    @operation("people.list", Nothing, who.PeopleBody, ENGINEER)
+    def list_people(self) -> None:
+        """Who may sign in with PIN or badge."""
+
+    @operation("people.add", who.NewPerson, who.PeopleBody, ENGINEER)
+    def add_person(
+        self, name: str, role: Role, language: str = "", pin: str | None = None, badge: str | None = None
+    ) -> None:
+        """Let a person sign in."""
+
+    @operation("people.disable", who.DisableBody, who.PeopleBody, ENGINEER)
+    def disable_person(self, name: str, disabled: bool = True) -> None:
+        """Let a person sign in no more, and end what the person has open; or let sign in again."""
+
+    @operation("people.pin", who.PinBody, who.PeopleBody, ENGINEER)
+    def set_pin(self, name: str, pin: str) -> None:
+        """Give a person another PIN."""
+
+    @operation("people.badge", who.BadgeBody, who.PeopleBody, ENGINEER)
+    def set_badge(self, name: str, badge: str | None = None) -> None:
+        """Give a person another badge, or take it away."""
+
+    @operation("session.open", who.OpenBody, who.Opened, ALL_PEOPLE)
+    def open_session(self, name: str | None = None, pin: str | None = None, badge: str | None = None) -> None:
+        """Sign in with name and PIN, or with a badge: later requests with the session are the person's."""
+
+    @operation("session.close", Nothing, m.Accepted, ALL_PEOPLE)
+    def close_session(self) -> None:
+        """Sign out: the request's own session ends."""
+
+    @operation("session.list", Nothing, who.SessionsBody, ENGINEER)
+    def list_sessions(self) -> None:
+        """Who is signed in."""
+
+    @operation("session.end", who.SessionBody, who.SessionsBody, ENGINEER)
+    def end_session(self, number: int) -> None:
+        """End somebody's session."""
 
     @operation("daemon.stop", Nothing, m.Accepted, ENGINEER, lane=Lane.URGENT, status=Status.ACCEPTED)
     def stop_daemon(self) -> None:

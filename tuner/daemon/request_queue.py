@@ -69,7 +69,7 @@ class _Share(Generic[T]):
     waiting: OrderedDict[bytes, deque[T]] = field(default_factory=OrderedDict)
 
 
-class Lanes(Generic[T]):
+class RequestQueue(Generic[T]):
     """The lines of all keys."""
 
     def __init__(self) -> None:

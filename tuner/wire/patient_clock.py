@@ -5,7 +5,7 @@ from collections.abc import Callable
 LOOK_S = 0.25  # the longest wait at a time, and the most that counts between two looks at this clock
 
 
-class Attention:
+class PatientClock:
     """A clock that stands still while this program is late.
 
     On a busy machine a program may find its time over before it could read the answer that lies in its socket. So a

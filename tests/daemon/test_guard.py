@@ -1,0 +1,149 @@
+"""What the daemon notices besides its campaigns: refused keys, denied roles, changes, the clock, room, restarts."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from tests.daemon.running import campaign_text, daemon
+from tests.wire.counterpart import free_endpoints
+from tuner.daemon import guard as guards
+from tuner.daemon.guard import AnchorPlan, Guard
+from tuner.daemon.journal_thread import JournalThread
+from tuner.daemon.troubles import Troubles
+from tuner.errors import DeniedError
+from tuner.journal import anchor as anchors
+from tuner.journal.security import FILE_NAME, read
+from tuner.wire.client import Client
+from tuner.wire.endpoint import prepare
+from tuner.wire.key_ring import KeyRing
+from tuner.wire.keyfiles import ClientKey
+from tuner.wire.operations import Operations
+
+
+class Time:
+    """A clock that can be set, and one that cannot."""
+
+    def __init__(self) -> None:
+        self.wall = datetime(2026, 3, 2, 8, tzinfo=UTC)
+        self.even_s = 0.0
+
+    def passes(self, seconds: float) -> None:
+        self.wall += timedelta(seconds=seconds)
+        self.even_s += seconds
+
+
+def found(directory):
+    return [(e.category, e.result) for e in read(directory / FILE_NAME)]
+
+
+async def watched(directory, time, act, keys=None, plan=None):
+    """A guard that looks before and after something was done; the alarms that it has then."""
+    archive = await JournalThread.open(directory)
+    guard = Guard(directory, archive, lambda: time.wall, Troubles(), keys, plan, lambda: time.even_s)
+    guard.begin("0", "abc")
+    await guard.look()
+    act()
+    await guard.look()
+    alarms = guard.alarms
+    await guard.close("the test is over")
+    await archive.close()
+    return alarms
+
+
+@pytest.mark.parametrize(("seconds", "jumps"), [(3600.0, 1), (-8.0, 1), (0.5, 0)])
+def test_a_clock_that_is_set_is_an_event_and_time_that_passes_is_none(tmp_path, seconds, jumps):
+    time = Time()
+
+    def act():
+        time.passes(100.0)
+        time.wall += timedelta(seconds=seconds)
+
+    asyncio.run(watched(tmp_path, time, act))
+    assert found(tmp_path).count(("clock", "jumped")) == jumps
+
+
+def test_keys_that_come_change_and_go_are_events(tmp_path):
+    ring = KeyRing.open(tmp_path)
+    ring.new("desk", "viewer")
+
+    def act():
+        other = KeyRing.open(tmp_path)
+        other.new("lab", "operator")
+        other.revoke("desk")
+
+    asyncio.run(watched(tmp_path, Time(), act, ring))
+    assert {("keys", "added"), ("keys", "revoked")} <= set(found(tmp_path))
+
+
+def test_a_disk_that_is_nearly_full_is_an_alarm_until_there_is_room(tmp_path, monkeypatch):
+    free = [5_000_000_000]
+    monkeypatch.setattr(guards.shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
+    (alarm,) = asyncio.run(watched(tmp_path, Time(), lambda: free.__setitem__(0, 20_000_000)))
+    assert "20 MB are left" in alarm
+    assert ("store", "nearly full") in found(tmp_path)
+    free[0] = 20_000_000
+    assert asyncio.run(watched(tmp_path, Time(), lambda: free.__setitem__(0, 5_000_000_000))) == []
+    assert ("store", "has room again") in found(tmp_path)
+
+
+def test_security_events_that_cannot_be_written_are_an_alarm_and_stop_nothing(tmp_path):
+    (tmp_path / FILE_NAME).write_text("rubbish\n")
+    (alarm,) = asyncio.run(watched(tmp_path, Time(), lambda: None))
+    assert "is no security event" in alarm
+    assert (tmp_path / FILE_NAME).read_text() == "rubbish\n"
+
+
+def test_anchors_are_written_when_they_are_due_and_one_that_cannot_be_is_an_alarm(tmp_path):
+    time, state = Time(), tmp_path / "state"
+    state.mkdir()
+    plan = AnchorPlan(tmp_path / "anchors", 60.0, "secret")
+    assert asyncio.run(watched(state, time, lambda: time.passes(61.0), plan=plan)) == []
+    assert len(list(anchors.read(plan.file))) == 2  # when it was due, and at the end
+    lost = AnchorPlan(tmp_path / "not" / "there", 60.0, "secret")
+    (alarm,) = asyncio.run(watched(state, time, lambda: time.passes(61.0), plan=lost))
+    assert "writing the anchor" in alarm
+    assert ("anchor", "failed") in found(state)
+
+
+def test_a_real_daemon_notes_a_refused_key_a_denied_role_a_restart_and_a_crash():
+    requests, events = free_endpoints(2)
+    head = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    with daemon(head + campaign_text("press", autostart=False)) as running:
+        ring = KeyRing.open(running.state)
+        viewer = ring.new("desk", "viewer")
+        running.start()
+        with Client.connect(requests, key=viewer) as client:
+            with pytest.raises(DeniedError):
+                client.request("campaign.start", "press", {})
+            assert client.call(Operations.status()).alarms == []
+        knock(requests, viewer)
+        assert running.stop() == 0
+        running.start()
+        running.kill()
+        running.start()
+        assert running.stop() == 0
+        written = list(read(running.state / FILE_NAME))
+    kinds = [(e.category, e.result) for e in written]
+    assert {("role", "denied"), ("key", "refused"), ("configuration", "read"), ("keys", "read")} <= set(kinds)
+    assert kinds.count(("daemon", "started")) == 3
+    assert kinds[-1] == ("daemon", "stopped")
+    starts = [e.text for e in written if (e.category, e.result) == ("daemon", "started")]
+    assert ["did not end in good order" in text for text in starts] == [False, False, True]
+
+
+def knock(endpoint, known: ClientKey) -> None:
+    """Try to connect with a key that nobody knows, until the daemon has closed the door."""
+    public, secret = (key.decode() for key in zmq.curve_keypair())
+    stranger = known.model_copy(update={"public": public, "secret": type(known.secret)(secret)})
+    with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+        prepare(socket, endpoint, stranger)
+        with socket.get_monitor_socket() as monitor:
+            socket.connect(endpoint)
+            refused = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_DISCONNECTED
+            while not recv_monitor_message(monitor)["event"] & refused:
+                pass
+            socket.disable_monitor()
