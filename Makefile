@@ -2,9 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,opcua,modbus,mqtt,serial,report,parquet,web,dask
-SOURCES := pyproject.toml $(wildcard tuner/core/posterior/*.c)
+EXTRAS := dev,opcua,modbus,mqtt,s7,serial,report,parquet,xlsx,metrics,web,dask
+SOURCES := pyproject.toml $(wildcard locks/*.txt tuner/core/posterior/*.c)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+# what is installed is what the locks name, with these hashes; `make lock` writes them from pyproject.toml
+comma := ,
+LOCKS_OF = --require-hashes -r locks/build.txt -r locks/daemon.txt $(patsubst %,-r locks/%.txt,$(subst $(comma), ,$(1)))
+OURSELVES := --no-deps --no-build-isolation
+# setuptools calls the tables of extensions experimental at each build
+export PYTHONWARNINGS := ignore:::setuptools
 # one BLAS thread: two are slower on a busy machine, and replay is bit for bit only with one
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
@@ -15,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # cards: say with TORCH=... what installs its CPU build
 TORCH ?= torch==2.13.0
 
-.PHONY: demo quick test tests test-all test-peers lint style types hooks quick-tests clean help install-service
+.PHONY: demo quick test tests test-all test-peers test-foreign lint style types hooks quick-tests clean help install-service lock release test-faults
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -24,11 +30,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: $(SOURCES) | $(BIN)/python
-	$(PIP) install -e ".[report]"
+	$(PIP) install $(call LOCKS_OF,report)
+	$(PIP) install $(OURSELVES) -e .
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(BIN)/python
-	$(PIP) install -e ".[$(EXTRAS)]"
+	$(PIP) install $(call LOCKS_OF,$(EXTRAS))
+	$(PIP) install $(OURSELVES) -e .
 	@touch $(VENV)/run.stamp $@
 
 $(VENV)/peers.stamp: $(VENV)/dev.stamp
@@ -54,10 +62,10 @@ types: $(VENV)/dev.stamp
 IN_PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 
 tests: $(VENV)/dev.stamp style
-	$(BIN)/pytest $(IN_PARALLEL) -m "not slow and not peers"
+	$(BIN)/pytest $(IN_PARALLEL) -m "not slow and not peers and not foreign"
 
 # types are checked beside the tests: that takes most of a minute where mypy has no cache yet
-test: $(VENV)/dev.stamp  ## everything that fits in six minutes on two cores
+test: $(VENV)/dev.stamp  ## everything but the long suites
 	@$(MAKE) --no-print-directory -j 2 types tests
 
 # what the change of a line most often breaks
@@ -67,16 +75,42 @@ quick: $(VENV)/dev.stamp  ## lint, types and the tests of core, campaign, config
 	@$(MAKE) --no-print-directory -j 2 types quick-tests
 
 quick-tests: style
-	$(BIN)/pytest -n 2 --dist loadfile -q -m "not slow and not peers and not thorough" $(QUICK)
+	$(BIN)/pytest -n 2 --dist loadfile -q -m "not slow and not peers and not foreign and not thorough" $(QUICK)
 
 hooks: $(VENV)/dev.stamp  ## have git run lint and types before each commit
 	$(BIN)/pre-commit install
 
 test-all: lint  ## the long suites too
-	$(BIN)/pytest $(IN_PARALLEL) -m "not peers" --cov --cov-report=term --timeout=3600
+	$(BIN)/pytest $(IN_PARALLEL) -m "not peers and not foreign" --cov --cov-report=term --timeout=3600
 
 test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch, Optuna)
 	$(BIN)/pytest -m peers
+
+# programs of Debian and packages of npm, of the versions that tests/foreign/package.json names
+$(VENV)/foreign.stamp: tests/foreign/package.json | $(BIN)/python
+	@command -v npm >/dev/null && PATH="$$PATH:/usr/sbin" command -v mosquitto >/dev/null || \
+	    apt-get install -y --no-install-recommends nodejs npm mosquitto || \
+	    { echo "make test-foreign needs nodejs, npm and mosquitto: as root, apt-get install nodejs npm mosquitto"; exit 1; }
+	mkdir -p $(VENV)/foreign
+	cp tests/foreign/package.json $(VENV)/foreign/
+	npm install --prefix $(VENV)/foreign --no-audit --no-fund --no-package-lock --loglevel=error
+	@touch $@
+
+test-foreign: $(VENV)/dev.stamp $(VENV)/foreign.stamp  ## tune machines behind software of others: node-opcua, modbus-serial, mqtt.js, zeromq.js, ajv
+	$(BIN)/pytest -m foreign tests/foreign
+
+# uv resolves for all Pythons at once; it writes nothing that is installed, so it has no lock itself
+lock: $(VENV)/dev.stamp  ## write locks/, the bill of materials and the list of licences anew; LOCK=--upgrade takes newer versions
+	$(PIP) install "uv>=0.9,<1"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m scripts.lock $(LOCK)
+	$(PIP) install $(call LOCKS_OF,$(EXTRAS))
+	$(BIN)/python -m scripts.sbom
+
+release: $(VENV)/dev.stamp  ## VERSION=0.3.0: tests, changelog, version, tag, wheel, bill of materials, hashes; DRY=1 keeps nothing
+	$(BIN)/python -m scripts.release $(VERSION) $(if $(DRY),--dry-run)
+
+test-faults: $(VENV)/dev.stamp  ## kills, power cuts, full disks, fuzz, floods, liars as one table; hours, or FAULTS=short
+	$(BIN)/python -m tests.faults.table $(if $(FAULTS),--$(FAULTS))
 
 clean:  ## remove what make created
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* tuner/core/posterior/*.so
@@ -84,7 +118,7 @@ clean:  ## remove what make created
 # where `make install-service` puts things; DESTDIR is for packagers and tests
 PREFIX ?= /opt/tuner
 SYSCONFDIR ?= /etc
-SERVICE_EXTRAS ?= opcua,modbus,mqtt,serial,report
+SERVICE_EXTRAS ?= opcua,modbus,mqtt,s7,serial,report,web
 INSTALLED = $(DESTDIR)$(PREFIX)
 CONFIGURED = $(DESTDIR)$(SYSCONFDIR)
 
@@ -92,12 +126,14 @@ install-service:  ## as root: install the daemon as a systemd service, see docs/
 	@$(PYTHON) -c 'import os, sys; b = sys.base_prefix; b.startswith(os.path.expanduser("~") + os.sep) and print(f"warning: the service cannot see the Python in {b}: install with PYTHON=/usr/bin/python3", file=sys.stderr)'
 	rm -rf build
 	umask 022; $(PYTHON) -m venv "$(INSTALLED)"
-	umask 022; "$(INSTALLED)/bin/python" -m pip --disable-pip-version-check -q install --upgrade ".$(if $(SERVICE_EXTRAS),[$(SERVICE_EXTRAS)])"
+	umask 022; "$(INSTALLED)/bin/python" -m pip --disable-pip-version-check -q install $(call LOCKS_OF,$(SERVICE_EXTRAS))
+	umask 022; "$(INSTALLED)/bin/python" -m pip --disable-pip-version-check -q install --force-reinstall $(OURSELVES) .
 	@if [ -n "$(DESTDIR)" ]; then grep -rlIF "$(DESTDIR)" "$(INSTALLED)/bin" "$(INSTALLED)/pyvenv.cfg" | xargs -r sed -i 's|$(DESTDIR)||g'; fi
 	install -D -m 644 docs/operations.md "$(INSTALLED)/share/doc/tuner/operations.md"
+	install -D -m 644 docs/page.md "$(INSTALLED)/share/doc/tuner/page.md"
 	install -d "$(CONFIGURED)/systemd/system" "$(CONFIGURED)/tuner" "$(DESTDIR)/usr/local/bin"
-	sed 's|/opt/tuner|$(PREFIX)|g' systemd/tuner.service > "$(CONFIGURED)/systemd/system/tuner.service"
-	chmod 644 "$(CONFIGURED)/systemd/system/tuner.service"
+	for unit in tuner tuner-web; do sed 's|/opt/tuner|$(PREFIX)|g' systemd/$$unit.service > "$(CONFIGURED)/systemd/system/$$unit.service"; done
+	chmod 644 "$(CONFIGURED)/systemd/system/tuner.service" "$(CONFIGURED)/systemd/system/tuner-web.service"
 	install -D -m 644 systemd/tuner.sysusers "$(CONFIGURED)/sysusers.d/tuner.conf"
 	install -D -m 644 systemd/tuner.tmpfiles "$(CONFIGURED)/tmpfiles.d/tuner.conf"
 	test -e "$(CONFIGURED)/tuner/tuner.toml" || install -m 640 configs/sasena.toml "$(CONFIGURED)/tuner/tuner.toml"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from tuner.basics.vocabulary import Mode, Role
-from tuner.console.keys import CHAMPION, HISTORY, MAIN, Key
+from tuner.console.keyboard import CHAMPION, HISTORY, MAIN, Key
 from tuner.console.language import Words
 from tuner.wire.operations import OPS
 

@@ -6,19 +6,28 @@ Needs the Debian packages chromium, fonts-dejavu-core and fonts-wqy-zenhei, and 
 import asyncio
 import re
 import shutil
-import socket
-import subprocess
-import sys
-import time
+import tempfile
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.console.helpers import Hands, console
 from tests.daemon.running import campaign_text, daemon, tune, until
+from tests.web.helpers import WIDTHS, served
+from tuner.problems import get_problem
+from tuner.wire.client import Client
 
 PLACE = Path(__file__).parents[1] / "docs" / "screens"
-PORT = 8629
+Scheme = Literal["light", "dark"]
+PAGES: tuple[tuple[str, str, int, Scheme], ...] = (
+    ("page-duel-390", "/", 390, "dark"),
+    ("page-duel-1024", "/", 1024, "light"),
+    ("page-zh-768", "/", 768, "light"),
+    ("page-engineer-1920", "/engineer", 1920, "light"),
+    ("page-history-1024", "/history", 1024, "light"),
+)
 SCALE = 0.72
 MOULD = """
 [[campaign]]
@@ -136,33 +145,46 @@ def picture(browser: Browser, svg: Path) -> None:
     svg.unlink()
 
 
-def wait_until_served() -> None:
-    """Wait until somebody listens."""
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        with socket.socket() as one:
-            if one.connect_ex(("127.0.0.1", PORT)) == 0:
-                return
-        time.sleep(0.1)
-    raise TimeoutError(f"nothing listens at {PORT}")
+def page_shots(browser: Browser) -> None:
+    """The page as browsers show it, with pictures of parts; one in Chinese, which Textual's SVG draws too narrow."""
+    with tempfile.TemporaryDirectory(prefix="tuner-") as pictures:
+        text = campaign_text("press", trials=60, policy="graded = true", machine=f'pictures = "{pictures}"')
+        with daemon(text) as running:
+            running.start()
+            with running.client("anna") as client:
+                tune_by_setting(client)
+            with served(running.state, "--photos", pictures, "--language", "en") as address:
+                for name, path, width, scheme in PAGES:
+                    page_shot(browser, address, name, path, width, scheme)
 
 
-def browser_shot(running, browser: Browser, language: str) -> None:
-    """The console as a browser shows it; also the way to a picture in Chinese, which Textual's SVG draws too narrow."""
-    command = [sys.executable, "-m", "tuner.console", "console", "--serve", "--port", str(PORT)]
-    command += ["--state", str(running.state), "--operator", "anna", "--campaign", "mould", "--language", language]
-    process = subprocess.Popen(command)  # noqa: S603 - ours
-    try:
-        wait_until_served()
-        page = browser.new_page(viewport={"width": 880, "height": 500})
-        page.goto(f"http://127.0.0.1:{PORT}")
-        page.wait_for_selector("body.-first-byte")
-        page.wait_for_timeout(3000)
-        page.screenshot(path=PLACE / f"browser-{language}.png")
-        page.close()
-    finally:
-        process.terminate()
-        process.wait()
+def tune_by_setting(client: Client) -> None:
+    """Answer some questions as the known costs tell, for the machine shows pictures instead."""
+    problem = get_problem("sasena")
+    for _ in range(6):
+        view = until(client, "press", lambda view: view.duel is not None)
+        sides = (view.duel.left, view.duel.right)
+        costs = [float(problem.evaluate(np.array([list(side.setting.values())]))[0]) for side in sides]
+        client.judge("press", view.duel.number, sides[int(np.argmin(costs))].number, took_s=2.0)
+    until(client, "press", lambda view: view.duel is not None)
+
+
+def page_shot(browser: Browser, address: str, name: str, path: str, width: int, scheme: Scheme) -> None:
+    """One page at one width."""
+    page = browser.new_page(viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme)
+    page.goto(f"{address}/sign-in")
+    page.fill("#name", "anna")
+    page.click("form.sign button")
+    page.locator(".thumbs:not(.fresh)").wait_for()
+    if "-zh-" in name:
+        page.locator("#language").select_option("zh")
+        page.locator("html[lang=zh]").wait_for()
+    if path != "/":
+        page.goto(address + path)
+    if path == "/engineer":
+        page.get_by_role("img", name="along x2").wait_for(timeout=120_000)
+    page.screenshot(path=PLACE / f"{name}.png", full_page=path == "/engineer")
+    page.close()
 
 
 def main() -> None:
@@ -180,8 +202,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for svg in sorted(PLACE.glob("*.svg")):
                 picture(browser, svg)
-            for language in ("en", "zh"):
-                browser_shot(running, browser, language)
+            page_shots(browser)
             browser.close()
 
 

@@ -13,13 +13,14 @@ import zmq
 
 from tests.daemon.running import campaign_text, daemon, until
 from tests.wire.counterpart import free_endpoints
+from tuner.basics.vocabulary import Role
 from tuner.wire.client import Client
 from tuner.wire.endpoint import prepare
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.keyfiles import write
-from tuner.wire.keys import KeyRing
 
 ROOT = Path(__file__).parents[2]
-ROLES = ("viewer", "operator", "engineer", "controller")
+ROLES = tuple(map(str, Role))
 PATIENCE_S = 60.0
 
 

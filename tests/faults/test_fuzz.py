@@ -10,12 +10,13 @@ import pytest
 
 from tests.daemon.running import campaign_text, daemon
 from tests.wire.counterpart import free_endpoints
+from tuner.basics.vocabulary import Role
 from tuner.wire.client import Client
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.keyfiles import write
-from tuner.wire.keys import KeyRing
 
 ROOT = Path(__file__).parents[2]
-ROLES = ("viewer", "operator", "engineer", "controller")
+ROLES = tuple(map(str, Role))
 
 
 def ended(process: subprocess.Popen) -> bool:

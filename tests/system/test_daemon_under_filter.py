@@ -5,7 +5,7 @@ import socket
 from tests.daemon.running import campaign_text, daemon, tune, until
 from tests.system.seccomp import command_under_filter
 from tuner.wire.client import Client
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 
 def test_a_campaign_runs_under_the_filter_of_the_unit_also_over_the_network():

@@ -266,7 +266,7 @@ def install(source, target):
     # A build in the checkout would disturb other tests; the packages we depend on take minutes and prove nothing here.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     make = ["make", "-C", source, "install-service", f"PYTHON={sys.executable}", f"DESTDIR={target}", "SERVICE_EXTRAS="]
-    done = run(*make, env={**inherited, "PIP_NO_DEPS": "1"})
+    done = run(*make, "LOCKS_OF=--require-hashes -r locks/build.txt", env=inherited)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
