@@ -11,26 +11,34 @@ LONGEST = 400
 
 # room -> the modules that other rooms may import, all others are private to it; rooms that are not here have no secrets
 DOORS = {
-    "tuner.campaign": "commands decide effects events evolve model_input people questions speculate state step"
-    " terms windows",
+    "tuner.campaign": "commands decide earlier effects events evolve importing model_input people questions"
+    " speculate state step asking_times automatic by_hand terms",
     "tuner.cli": "main",
     "tuner.compute": "backend dask engine_name proposals slices spaces tasks worker_pool",
-    "tuner.config": "campaign daemon parameters plugins section to_space",
-    "tuner.console": "actions handover language lines requests screen.app serve",
+    "tuner.config": "campaign daemon notify parameters plugins section to_space",
+    "tuner.console": "actions campaign_text handover keyboard language lines pages.champion pages.history pages.page"
+    " requests screen.app session ui",
     "tuner.core.optimizer": "acquisition champion dueling learner ledger optimizer proposer questions records"
     " search strategy",
     "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate"
     " skewgp truncated",
     "tuner.daemon": "journal_thread logs perform service service_manager state_lock views",
-    "tuner.journal": "backup chain errors export records store",
+    "tuner.journal": "anchor backup chain errors export records security store",
     "tuner.lab.demo": "display session",
-    "tuner.lab.paper": "figures pages reproduce tasks",
-    "tuner.machine": "check describe new_adapter process",
+    "tuner.lab.paper": "figures pages reproduce rivals tasks",
+    "tuner.lab.rehearse": "expectation run traps",
+    "tuner.machine": "check describe new_adapter offers process",
+    "tuner.notify": "courier",
     "tuner.report": "figures page story truth",
-    "tuner.wire": "aio client endpoint errors follow keyfiles keys messages model_answers operation operations schema",
-    **dict.fromkeys(
-        (f"adapters.{name}" for name in ("command", "line", "modbus", "mqtt", "opcua", "serial", "simulated")), ""
-    ),
+    "tuner.setup": "interview keys",
+    "tuner.tables": "bundle campaign_tables earlier formats history recipe",
+    "tuner.web": "certificate serve",
+    "tuner.wire": "aio client endpoint errors follow key_ring keyfiles messages model_answers operation operations"
+    " people schema",
+    **{
+        f"adapters.{name}": ""
+        for name in ("command", "http", "line", "modbus", "mqtt", "opcua", "s7", "serial", "simulated")
+    },
 }  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from adapters.shared.values import check_setting, value_from_json
-from tuner.adapter import LinkError, RefusedError
+from adapters.shared.values import value_from_json
+from tuner.adapter import LinkError, RefusedError, check_setting
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Parameter, parameter_info
 from tuner.config.to_space import core_parameter

@@ -28,6 +28,17 @@ VALUES = {
     "clearly": True,
     "reason": "why",
     "lot": "L1",
+    "source": "old.json",
+    "trials": [{"setting": {"x": 1.0}, "valid": True}],
+    "judgments": [],
+    "discount": 0.5,
+    "model": None,
+    "name": "anna",
+    "role": "operator",
+    "language": "de",
+    "pin": "4711",
+    "badge": "0042",
+    "disabled": True,
 }
 
 
@@ -141,3 +152,16 @@ async def use_awaited(client: AsyncClient) -> None:
         "use.py:12: error: Argument 1",
     ):
         assert words in checked.stdout, checked.stdout + checked.stderr
+
+
+def test_a_space_and_an_optimiser_say_what_they_are_in_a_notebook():
+    space = tuner.Space([tuner.Continuous("p", 0.0, 1.0), tuner.Choice("c", ["a", "b"])], ["p <= 0.9"])
+    names = {name: getattr(tuner, name) for name in ("Space", "Continuous", "Choice")}
+    again = eval(repr(space), names)  # noqa: S307 - it is what a reader would paste
+    assert (again.parameters, again.constraints) == (space.parameters, space.constraints)
+    optimizer = tuner.Optimizer(space)
+    assert repr(optimizer) == "<Optimizer of p, c: 0 trials, 0 judgments, no champion yet>"
+    for value in (0.2, 0.4):
+        optimizer.tell_outcome(optimizer.add({"p": value, "c": "a"}), True)
+    optimizer.tell_judgment(2, 1)
+    assert repr(optimizer) == "<Optimizer of p, c: 2 trials, 1 judgments, champion 2>"

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.patience import PATIENT_S
-from tuner.adapter import Adapter, AdapterSettings, Health, LinkError, RefusedError
+from tuner.adapter import Adapter, AdapterSettings, Health, Inspected, LinkError, RefusedError
 from tuner.cli import adapters as adapters_cli
 from tuner.cli.main import cli
 from tuner.config import plugins
@@ -28,6 +28,10 @@ class OddAdapter(Adapter):
     """
 
     open_ = health_ = read_back_ = close_ = staticmethod(lambda: None)
+    inspect_ = staticmethod(lambda: ())
+
+    def inspect(self, deadline_s):
+        return self.inspect_()
 
     def open(self, deadline_s):
         self.open_()
@@ -197,8 +201,15 @@ def test_check_works_on_the_sample_configuration():
     assert "x1: 3.5 mm (known-good 3.5 mm)" in shown.stdout
 
 
-def test_a_machine_that_does_not_say_what_it_has_is_not_ready(odd, config):
+def test_a_machine_that_has_no_setting_yet_is_sent_one(odd, config):
     odd(read_back=lambda: {})
+    shown = run("check", "odd", "--config", config)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert "it has no setting yet: tuner sends it the known-good one first" in shown.stdout
+
+
+def test_a_machine_that_does_not_say_what_it_has_is_not_ready(odd, config):
+    odd(read_back=lambda: {"y": 1.0})
     shown = run("check", "odd", "--config", config)
     assert (shown.exit_code, shown.stderr) == (75, "m: the machine is not well: it does not say what it has for x\n")
     assert "x: not known (known-good 1.0 bar)" in shown.stdout
@@ -365,3 +376,47 @@ def test_names_of_adapters_are_completed():
 
 def test_the_base_settings_have_no_keys():
     assert AdapterSettings.model_fields == {}
+
+
+def test_check_shows_every_place_and_fails_where_one_cannot_be_used(odd, config):
+    good = Inspected("trial.start", "DB5.DBX0.0", "written, now false", took_s=0.0012)
+    odd(inspect=lambda: [good])
+    shown = run("check", "odd", "--config", config)
+    assert shown.exit_code == 0
+    assert "  trial.start  DB5.DBX0.0      1.2 ms  written, now false" in shown.stdout
+    odd(inspect=lambda: [good, Inspected("trial.valid", "DB5.DBX9.0", "beyond the end of the block", ok=False)])
+    shown = run("check", "odd", "--config", config)
+    assert "! trial.valid  DB5.DBX9.0" in shown.stdout
+    sentence = "m: 1 of 2 places cannot be used: trial.valid; trial.valid: beyond the end of the block\n"
+    assert (shown.exit_code, shown.stderr) == (1, sentence)
+
+
+def test_rehearse_makes_one_part_at_the_known_good_setting_after_a_confirmation():
+    refused = CliRunner().invoke(cli, ["adapters", "rehearse", SASENA], input="n\n")
+    assert refused.exit_code == 1
+    assert "ms" not in refused.stdout
+    shown = CliRunner().invoke(cli, ["adapters", "rehearse", SASENA], input="y\n")
+    assert shown.exit_code == 0, shown.output
+    assert "x1 = 3.5" in shown.stdout
+    assert "known-good setting, sent and read back" in shown.stdout
+    assert "a valid part" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["browse", "nothing"], 2, "is neither an installed adapter nor a file"),
+        (["browse", "simulated"], 1, "cannot tell what a machine offers"),
+        (["browse", "modbus", "host"], 78, 'is not KEY=VALUE; the keys are "host"'),
+        (["browse", "modbus", "prot=1"], 78, "prot: Extra inputs are not permitted; the keys are"),
+        (["browse", "modbus", "host=127.0.0.1", "port=1"], 75, "nothing listens on its port 1"),
+        (["browse", SASENA, "host=x"], 2, "KEY=VALUE goes with the name of an adapter"),
+        (["rehearse", "missing.toml"], 78, "missing.toml:1: file: does not exist"),
+        (["rehearse", SASENA, "--campaign", "x"], 2, 'has no campaign "x"'),
+        (["check", "simulated", "--config", SASENA, "--trust"], 0, ""),
+    ],
+)
+def test_browse_and_rehearse_answer_bad_input_with_a_sentence(arguments, code, sentence):
+    shown = run(*arguments)
+    assert shown.exit_code == code, shown.output
+    assert sentence in " ".join(shown.stderr.split())

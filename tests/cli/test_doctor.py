@@ -11,7 +11,7 @@ from tuner.basics.places import Places
 from tuner.cli import doctor_checks
 from tuner.config import parse_config
 from tuner.journal import FILE_NAME, NewRow, Store
-from tuner.wire.keys import KeyRing
+from tuner.wire.key_ring import KeyRing
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LOCAL = Places(Path("/x"), "ipc:///x/r", "ipc:///x/e")
@@ -36,7 +36,7 @@ def contents(directory):
 def test_a_fresh_installation_is_well_and_nothing_is_made(tuner, tmp_path):
     config = tmp_path / "tuner.toml"
     config.write_text(campaign_text("press"))
-    done = tuner("doctor", config, "--state", tmp_path / "state")
+    done = tuner("doctor", "--no-files", config, "--state", tmp_path / "state")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert f"ok    config: {config}: 1 campaign" in lines
@@ -51,7 +51,7 @@ def test_something_bad_is_exit_code_1_and_all_of_it_is_told(tuner, tmp_path, sta
     KeyRing.open(state).new("desk", "viewer")
     (state / "keys" / "server.secret").chmod(0o644)
     state.chmod(0o777)
-    done = tuner("doctor", config, tmp_path / "missing.toml", "--state", state, "--no-machines")
+    done = tuner("doctor", "--no-files", config, tmp_path / "missing.toml", "--state", state, "--no-machines")
     assert done.exit_code == 1
     bad = [line for line in done.stdout.splitlines() if line.startswith("bad ")]
     for words in (f"{config}:2", "missing.toml:1", "server.secret is secret", "can be changed by other users"):
@@ -62,7 +62,7 @@ def test_looking_changes_no_file(tuner, state):
     KeyRing.open(state).new("desk", "viewer")
     restore("0.1.0", state)
     before = contents(state)
-    assert tuner("doctor", "--state", state).exit_code == 0
+    assert tuner("doctor", "--no-files", "--state", state).exit_code == 0
     after = contents(state)
     # SQLite's readers leave an empty log and its index behind
     beside = {state / f"{FILE_NAME}-wal", state / f"{FILE_NAME}-shm"}
@@ -157,7 +157,7 @@ def test_a_socket_that_was_left_behind_is_a_warning_and_one_in_use_is_none(tmp_p
 
 
 def test_a_path_too_long_for_a_socket_is_bad_and_ends_in_no_traceback(tuner, tmp_path):
-    done = tuner("doctor", "--state", tmp_path / ("x" * 120))
+    done = tuner("doctor", "--no-files", "--state", tmp_path / ("x" * 120))
     assert done.exit_code == 1
     assert "longer than 107 bytes" in done.stdout
 

@@ -3,8 +3,8 @@ import stat
 
 import pytest
 
+from tuner.wire.key_ring import KeyRing
 from tuner.wire.keyfiles import ClientKey
-from tuner.wire.keys import KeyRing
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "adapters/README.md",
-    *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")),
+    *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")),
 )
 CONFIGS = tuple(sorted(f"configs/{path.name}" for path in ROOT.glob("configs/*.toml")))
 _PROGRAMS = [
@@ -110,13 +111,15 @@ def check(words: list[str]) -> str:
     while isinstance(command, click.Group):
         _, rest, _ = command.make_parser(context).parse_args(list(rest))
         if not rest:
-            return "a sub-command"
+            return "" if command.invoke_without_command else "a sub-command"
         name, command, rest = command.resolve_command(context, list(rest))  # type: ignore[assignment]
         context = click.Context(command, info_name=name, parent=context)
     given, left, _ = command.make_parser(context).parse_args(list(rest))
     if left:
         raise click.UsageError(f"unexpected {left}", context)
-    missing = [one for one in command.params if one.required and not isinstance(given.get(one.name or ""), str | tuple)]
+    missing = [
+        one for one in command.params if one.required and not isinstance(given.get(one.name or ""), str | tuple | list)
+    ]
     return " ".join(one.human_readable_name for one in missing)
 
 

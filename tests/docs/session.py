@@ -43,9 +43,11 @@ systemctl() {
 
 
 LONG_S = 3000.0  # for the longest command; pytest ends a hanging one sooner
-NEEDS_A_DAEMON = re.compile(r"tuner (campaign|handover|journal show|replay|report|status|stop)\b")
+NEEDS_A_DAEMON = re.compile(
+    r"tuner (bundle|campaign|export|handover|journal show|people|recipe|replay|report|status|stop)\b"
+)
 
-NEEDS_A_QUESTION = re.compile(r"tuner (replay|report)\b")
+NEEDS_A_QUESTION = re.compile(r"tuner (bundle|export|recipe|replay|report)\b")
 
 
 def free_port() -> int:
@@ -115,7 +117,7 @@ class Session:
             self.serve()
             if NEEDS_A_QUESTION.match(text):
                 self._until_something_has_happened()
-        if re.match(r"tuner console\b.*--serve|tuner demo --human", text):
+        if re.match(r"tuner web\b(?! certificate)|tuner demo --human", text):
             return self._interrupted(text)
         if text.startswith("tuner console"):
             self.serve_default(text)
@@ -180,7 +182,7 @@ class Session:
     def _interrupted(self, text: str) -> int:
         """Wait until it says that it serves, then Ctrl-C."""
         self.serve_default(text)
-        text = re.sub(r"--serve( --port \d+)?", f"--serve --port {free_port()}", text)
+        text = re.sub(r"^tuner web\b", f"tuner web --listen 127.0.0.1:{free_port()}", text)
         process = self._started(text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         said = b""
         while b"http://" not in said and b"tuner console" not in said:

@@ -14,23 +14,37 @@ STARTED = SASENA.replace("autostart = false", "autostart = true").replace(
     "[compute]\n", "[compute]\nworkers = 1\nspeculate = false\n"
 )
 
+_MACHINE = "needs a machine; tests/adapters has one for each protocol"
 _SYSTEMD = "needs systemd as process 1"
 _MINUTES = "measures for minutes or hours; tests/lab/bench runs the same code on a small scale"
 
 # a command of which the pattern is the whole text, and why it is not run; a `tuner` command is still checked against
 # the tree of commands, `make` and `pip` against what they name, pytest against the tests it selects
 NOT_RUN = {
-    r"make (demo|quick|lint|hooks|test|test-all|test-peers)": "makes or checks what this test runs in, or runs it",
+    r"tuner journal verify --anchor FILE": "needs anchors; tests/journal/test_anchors.py has some",
+    r"make lock|make release VERSION=0\.3\.0": "writes into the checkout; tests/system tries what it is made of",
+    r"python -m scripts\.sbom": "writes into the checkout; tests/system/test_locks.py compares what it wrote",
+    r"make (demo|quick|lint|hooks|test(-all|-faults|-foreign|-peers)?)": "makes or checks what this test runs in",
     r"make install-service.*": "needs root; tests/system installs it under DESTDIR",
     r"git pull && make install-service.*": "needs a remote repository and root",
     r"pip install .*": "needs a package index",
     r"pytest .*": "is part of the tests; that it selects some is checked",
+    r"systemctl .* tuner-web": _SYSTEMD,
     r"systemctl (status|edit|daemon-reload|reload|reset-failed|disable).*": _SYSTEMD,
     r"\[Service\]|DeviceAllow=.*": "what is written in the editor that systemctl opens",
     r"journalctl .*": _SYSTEMD,
     r"systemd-analyze .*": "tests/system runs it and looks at what it says",
+    r"tuner adapters (check|browse|rehearse) (http|modbus|mqtt|opcua|s7|configs/).*": _MACHINE,
+    r"tuner adapters (browse|rehearse)( NAME| CONFIG)?": _MACHINE,
     r"usermod .*": "needs root",
+    r"tuner (status --watch|metrics( --port 9464)?)": "go on until Ctrl-C; tests/cli/test_metrics.py runs them",
+    r"tuner import press-2 .*": "needs two campaigns and an export; tests/tables/test_import.py runs it",
+    r"tuner init": "asks a person; tests/setup/test_init.py types the answers",
+    r"tuner web --listen .*": "needs people and a certificate; tests/web/test_page_people.py runs it",
+    r"tuner people (add|pin|badge|disable|sessions --end) .*": "asks for a PIN; tests/cli runs it",
+    r"tuner campaign confirm CAMPAIGN CHANGE": "needs a change by hand; tests/campaign/test_by_hand.py has some",
     r"tuner bench .*": _MINUTES,
+    r"python -m tests\.faults\.fuzz_guided TARGET": "needs atheris; tests/faults/test_fuzz_parsers.py reads its corpus",
     r"python -m tests\.journals\.make (VERSION|unreleased)": "writes into the checkout, with the code of a version",
     r"python -m scripts\.screenshots": "needs a browser, and takes minutes",
     r"cc wire\.c -lzmq": "tests/wire/test_client_with_daemon.py compiles and runs it",
@@ -41,6 +55,7 @@ NOT_RUN = {
 SLOW = {
     r"tuner demo( --fast| --human)?": "a minute",
     r"tuner simulate .*": "many seeds",
+    r"tuner rehearse .*": "many rehearsals",
 }
 
 # what the text promises, where it is not 0
@@ -76,6 +91,7 @@ def _service(there: Path) -> dict[str, str]:
 
 
 PLACES = {
+    "docs/configuration.md": Place(words=lambda there: {"KEY": "trials", "ADAPTER": "simulated"}),
     "docs/console.md": Place(PRESS),
     "docs/operations.md": Place(STARTED.replace('# directory = "logs"  ', 'directory = "../log"'), _service),
     "configs/sasena.toml": Place(SASENA),

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LONGEST = 40
+_HOUR_S = 3600
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -30,6 +31,14 @@ def shown(value: object) -> str:
     else:
         text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def span(seconds: float) -> str:
+    """A time span such as `0:07`, `12:40` or `3:05 h`."""
+    whole = max(0, round(seconds))
+    if whole < _HOUR_S:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole // _HOUR_S}:{whole % _HOUR_S // 60:02d} h"
 
 
 def counted(number: int, noun: str) -> str:

@@ -39,6 +39,7 @@ class Phase(StrEnum):
     IDLE = "idle"
     PROPOSING = "proposing"
     AWAITING_APPROVAL = "awaiting_approval"
+    AWAITING_CHANGE = "awaiting_change"
     SENDING = "sending"
     SETTLING = "settling"
     RUNNING = "running"

@@ -1,8 +1,9 @@
-"""`tuner adapters`: which adapters there are, what they want, whether a machine answers, and a start for a new one."""
+"""`tuner adapters`: which adapters there are, what they want, what a machine offers, whether it works, a new one."""
 
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -10,6 +11,9 @@ from click.shell_completion import CompletionItem
 from tuner.basics.text import listed, nearest, shown
 from tuner.config.plugins import GROUP, adapter_names, load_adapter
 from tuner.errors import TunerError
+
+if TYPE_CHECKING:
+    from tuner.config import Campaign
 
 _WIDTH = 120
 
@@ -101,25 +105,115 @@ def info(name: str) -> None:
     show_default=True,
     help="How long each question to the machine may take.",
 )
-def check(name: str, file: Path, campaign: str | None, deadline_s: float) -> None:
-    """Connect to the machines of a configuration, ask how they are and read them back; nothing is moved.
+@click.option("--trust", is_flag=True, help="Take the certificate that the machine shows; you have compared it.")
+def check(name: str, file: Path, campaign: str | None, deadline_s: float, trust: bool) -> None:
+    """Prove the whole handshake of the machines of a configuration: every place is looked at, nothing is moved.
 
-    Exit code 0: all of them can take a setting. 75: one cannot now, or does not answer. 1: one answers nonsense.
+    Exit code 0: all of them can take a setting. 75: one cannot now, or does not answer. 1: something is wrong there.
     """
-    from tuner.config import load_config
     from tuner.machine.check import check_campaigns
+
+    campaigns = _campaigns(file, campaign)
+    chosen = [c for c in campaigns if c.adapter.name == name]
+    if not chosen:
+        used: Sequence[str] = sorted({c.adapter.name for c in campaigns})
+        raise click.BadParameter(f"no campaign of {file} uses the adapter {shown(name)}; used: {listed(used)}")
+    check_campaigns(chosen, deadline_s, click.echo, trust=trust)
+
+
+def _campaigns(file: Path, name: str | None) -> Sequence["Campaign"]:
+    """The campaigns of a configuration, or the one of this name."""
+    from tuner.config import load_config
 
     campaigns = load_config(file).campaigns
     known = [c.name for c in campaigns]
-    if campaign is not None and campaign not in known:
+    if name is not None and name not in known:
         raise click.BadParameter(
-            f"{file} has no campaign {shown(campaign)}; it has {listed(known)}", param_hint="--campaign"
+            f"{file} has no campaign {shown(name)}; it has {listed(known)}", param_hint="--campaign"
         )
-    chosen = [c for c in campaigns if c.adapter.name == name and campaign in (None, c.name)]
-    if not chosen:
-        used: Sequence[str] = sorted({c.adapter.name for c in campaigns if campaign in (None, c.name)})
-        raise click.BadParameter(f"no campaign of {file} uses the adapter {shown(name)}; used: {listed(used)}")
-    check_campaigns(chosen, deadline_s, click.echo)
+    return [c for c in campaigns if name in (None, c.name)]
+
+
+def _one(file: Path, name: str | None) -> "Campaign":
+    campaigns = _campaigns(file, name)
+    if len(campaigns) != 1:
+        known = listed([c.name for c in campaigns])
+        raise click.BadParameter(f"{file} has the campaigns {known}: say which", param_hint="--campaign")
+    return campaigns[0]
+
+
+@adapters.command("browse")
+@click.argument("name", metavar="NAME|CONFIG")
+@click.argument("pairs", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--campaign", help="The campaign of CONFIG, if it has several.")
+@click.option("--find", default="", help="Only what has this text in its address or name.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
+@click.option(
+    "--deadline-s",
+    type=click.FloatRange(0, 3600, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="How long to look or listen.",
+)
+def browse(name: str, pairs: Sequence[str], campaign: str | None, find: str, as_json: bool, deadline_s: float) -> None:
+    """List what a machine offers to pick from, as it is written in a configuration; nothing is moved.
+
+    Either a configuration says how the machine is reached, or an adapter's name and the keys of its connection:
+    tuner adapters browse opcua endpoint=opc.tcp://192.0.2.18:4840
+    """
+    import json
+    from dataclasses import asdict
+
+    from tuner.machine.offers import connection_of, offers
+
+    if name in adapter_names():
+        kind = load_adapter(name)
+        connection = connection_of(name, kind, pairs)
+    elif Path(name).is_file() or name.endswith(".toml"):
+        if pairs:
+            raise click.BadParameter("KEY=VALUE goes with the name of an adapter, not with a configuration")
+        chosen = _one(Path(name), campaign)
+        kind, connection = load_adapter(chosen.adapter.name), chosen.adapter.settings
+    else:
+        raise click.BadParameter(
+            f"{shown(name)} is neither an installed adapter nor a file; run: tuner adapters list",
+            param_hint="NAME|CONFIG",
+        )
+    found = [one for one in offers(kind, connection, deadline_s) if find.lower() in f"{one.where} {one.name}".lower()]
+    if as_json:
+        for one in found:
+            click.echo(json.dumps(asdict(one)))
+        return
+    if not found:
+        raise TunerError("the machine offers nothing" + (f" with {shown(find)} in it" if find else ""))
+    keys = ("where", "name", "kind", "access")
+    widths = {key: min(60, max(len(getattr(one, key)) for one in found)) for key in keys}
+    for one in found:
+        click.echo("  ".join([*(f"{getattr(one, key):{widths[key]}}" for key in keys), one.value]).rstrip())
+
+
+@adapters.command("rehearse")
+@click.argument("file", metavar="CONFIG", type=click.Path(readable=False, path_type=Path))
+@click.option("--campaign", help="The campaign, if the configuration has several.")
+@click.option("--yes", is_flag=True, help="Do not ask: somebody stands at the machine.")
+def rehearse_(file: Path, campaign: str | None, yes: bool) -> None:
+    """Make ONE part at the known-good setting, as the daemon would, and time each step. The machine moves.
+
+    Exit code 0: a valid part. 1: none, or something is wrong. 75: the machine cannot now.
+    """
+    import asyncio
+
+    from tuner.campaign.terms import Terms
+    from tuner.gate.rehearse import rehearse
+
+    terms = Terms.of(_one(file, campaign))
+    click.echo(f"machine {terms.machine}, adapter {terms.adapter.name}: one part at the known-good setting")
+    for parameter in terms.parameters:
+        click.echo(f"  {parameter.name} = {shown(parameter.start)}")
+    if not yes:
+        click.confirm("The machine will move, and no daemon may use it meanwhile. Go on?", abort=True)
+    if not asyncio.run(rehearse(terms, click.echo)).valid:
+        raise TunerError("the machine made no valid part at its known-good setting")
 
 
 @adapters.command("new")

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,8 @@ import click
 
 from tuner.basics.threads import one_blas_thread
 from tuner.cli.bench_daemon import latency, load, start
+from tuner.cli.bench_suite import calibration, suite
+from tuner.cli.run_options import MOST_JOBS, scheduler
 
 if TYPE_CHECKING:
     from tuner.core.optimizer.proposer import AcquisitionName
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # the optimiser's names, which would cost a second to import; a test keeps them equal
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
-MOST_JOBS = 256
 LEAST_CAMPAIGN = 5
 
 
@@ -29,6 +29,8 @@ def bench() -> None:
 bench.add_command(latency)
 bench.add_command(load)
 bench.add_command(start)
+bench.add_command(suite)
+bench.add_command(calibration)
 
 
 def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -57,13 +59,6 @@ def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
     """Refuse what no range of numbers excludes: NaN and infinity."""
     if not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number")
-    return value
-
-
-def _scheduler(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Refuse what is no address: Dask would look for a host of that name, and without any we would run here."""
-    if value is not None and not re.fullmatch(r"\w+://\S+:[0-9]+", value):
-        raise click.BadParameter(f"{value!r} is no address such as tcp://host:8786")
     return value
 
 
@@ -264,7 +259,7 @@ def peers(
 )
 @click.option("--workers", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Local processes.")
 @click.option(
-    "--dask", callback=_scheduler, metavar="ADDRESS", help="Run on this Dask scheduler instead of local processes."
+    "--dask", callback=scheduler, metavar="ADDRESS", help="Run on this Dask scheduler instead of local processes."
 )
 @click.option(
     "--pages", type=click.Path(file_okay=False, path_type=Path), help="Write the pages here instead of --out."

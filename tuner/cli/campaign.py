@@ -25,6 +25,7 @@ ORDERS: dict[str, tuple[AnyOperation, str]] = {
     "stop": (Operations.stop, "{campaign}: stopped; the machine goes to its known-good setting"),
     "abort": (Operations.abort, "{campaign}: aborted; the machine is sent nothing more"),
     "home": (Operations.go_home, "{campaign}: the machine goes to its known-good setting"),
+    "confirm": (Operations.confirm_change, "{campaign}: change {change} was made by hand"),
     "lot": (Operations.change_lot, "{campaign}: the material is lot {lot} from now on"),
     "approve": (Operations.approve, "{campaign}: trial {trial} approved"),
     "reject": (Operations.reject, "{campaign}: trial {trial} rejected"),

@@ -55,8 +55,6 @@ def signed_in(operator: str | None) -> str | None:
 
 def need_terminal(environ: Mapping[str, str]) -> None:
     """Refuse to paint where nobody would see it or no key would ever come."""
-    if environ.get("TEXTUAL_DRIVER"):  # a browser's console has no terminal of its own
-        return
     instead = "`tuner ask` is the console in plain lines"
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise click.UsageError(f"the console needs a terminal for its keys and its screen; {instead}")
@@ -67,8 +65,6 @@ def need_terminal(environ: Mapping[str, str]) -> None:
 @click.command()
 @linked
 @operator_option
-@click.option("--serve", is_flag=True, help="Show the console in a browser on this machine instead.")
-@click.option("--port", default=8620, show_default=True, type=click.IntRange(1, 65535), help="For --serve.")
 @click.pass_context
 def console(
     context: click.Context,
@@ -76,25 +72,14 @@ def console(
     campaign: str | None,
     language: str | None,
     operator: str | None,
-    serve: bool,
-    port: int,
 ) -> None:
     """Compare parts and watch the machine: the operator's console."""
     from tuner.console.language import choose_language
 
     chosen = choose_language(language)
-    if serve:
-        from tuner.console.serve import serve_console
-
-        serve_console(context, chosen, port)
-        return
     need_terminal(os.environ)
-    if os.environ.get("TEXTUAL_DRIVER"):
-        from tuner.basics.processes import end_with_parent
-
-        end_with_parent()  # a browser's console is nothing without its server, also if that is killed
-    from tuner.console.actions import Options
     from tuner.console.screen.app import ConsoleApp
+    from tuner.console.ui import Options
     from tuner.wire.aio import AsyncClient
 
     app = ConsoleApp(lambda: AsyncClient(link), Options(chosen, signed_in(operator), campaign))
@@ -108,9 +93,9 @@ def console(
 @operator_option
 def ask(link: "Link", campaign: str | None, language: str | None, operator: str | None) -> None:
     """Compare parts in plain lines, for serial terminals and screen readers."""
-    from tuner.console.actions import Options
     from tuner.console.language import choose_language
     from tuner.console.lines import run_lines
+    from tuner.console.ui import Options
 
     run_lines(link, Options(choose_language(language), signed_in(operator), campaign))
 

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from tuner.basics.places import places
-from tuner.cli import doctor_checks
+from tuner.cli import doctor_checks, doctor_files
 from tuner.cli.doctor_checks import Finding
 from tuner.cli.state_option import state_option
 from tuner.config import Config
@@ -21,20 +22,21 @@ _COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}
 @click.command()
 @click.argument("configs", nargs=-1, type=click.Path(path_type=Path), metavar="[CONFIG]...")
 @state_option
+@click.option("--files/--no-files", default=True, help="Compare the installed files with their hashes.")
 @click.option("--machines/--no-machines", default=True, help="Ask the machines of the configurations how they are.")
 @click.option(
     "--deadline", "deadline_s", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="SECONDS"
 )
 @click.pass_context
 def doctor(
-    context: click.Context, configs: Sequence[Path], state: Path | None, machines: bool, deadline_s: float
+    context: click.Context, configs: Sequence[Path], state: Path | None, files: bool, machines: bool, deadline_s: float
 ) -> None:
-    """Check configuration, state, keys, journal, disk, clock, sockets, daemon and machines.
+    """Check the program's files, configuration, state, keys, journal, disk, clock, sockets, daemon and machines.
 
     Nothing is changed and no machine is moved. Exit code 1 if something is bad.
     """
     bad = 0
-    for finding in examine(configs, state, machines, deadline_s):
+    for finding in chain(doctor_files.program() if files else (), examine(configs, state, machines, deadline_s)):
         bad += finding.level == "bad"
         level = click.style(f"{finding.level:4}", fg=_COLOURS[finding.level])
         click.echo(f"{level}  {finding.what}: {finding.text}")
@@ -44,6 +46,7 @@ def doctor(
 
 def examine(paths: Sequence[Path], state: Path | None, machines: bool, deadline_s: float) -> Iterator[Finding]:
     """Everything that is found, in the order in which it is best put right."""
+    yield from doctor_files.adapters()
     good, findings = doctor_checks.configs(paths)
     yield from findings
     settings = _daemon_table(good, state)

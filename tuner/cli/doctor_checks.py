@@ -23,7 +23,7 @@ from tuner.journal import FILE_NAME, Store
 from tuner.machine.check import check_campaigns
 from tuner.wire.client import Client
 from tuner.wire.endpoint import is_encrypted
-from tuner.wire.keys import DIRECTORY, KeyRing
+from tuner.wire.key_ring import DIRECTORY, KeyRing
 from tuner.wire.operations import Operations
 
 Level = Literal["ok", "warn", "bad"]

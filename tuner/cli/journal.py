@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from tuner.basics.files import whole_file
 from tuner.basics.text import counted, nearest, shown
+from tuner.cli.anchors import check_anchors
 from tuner.cli.doctor_checks import unreadable
 from tuner.cli.state_option import state_directory, state_option
 from tuner.errors import TunerError
@@ -73,11 +74,14 @@ def _hash(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 @state_option
 @_journal
 @click.option("--expect-head", metavar="HASH", callback=_hash, help="A hash that was written down elsewhere.")
-def verify(state: Path | None, file: Path | None, expect_head: str | None) -> None:
+@click.option(
+    "--anchor", metavar="FILE", type=_PATH, callback=_found, help="The anchors that the daemon wrote elsewhere."
+)
+def verify(state: Path | None, file: Path | None, expect_head: str | None, anchor: Path | None) -> None:
     """Check every event and reply, the tables and the file, and read all campaigns; exit code 1 if something is wrong.
 
     Write the printed hash down in another place from time to time: with --expect-head even a journal that was
-    written anew as a whole is found.
+    written anew as a whole is found. The daemon does that by itself where anchor_file is configured: --anchor.
     """
     path = _place(state, file)
     with Store.open_reading(path) as store:
@@ -93,6 +97,8 @@ def verify(state: Path | None, file: Path | None, expect_head: str | None) -> No
             "cannot be read:\n" + "\n".join(lines)
         )
     click.echo(f"{path}: ok: {counted(verdict.events, 'event')}\nhead: {verdict.head[1]}")
+    if anchor is not None:
+        click.echo(check_anchors(path, anchor))
 
 
 def _check_campaign(store: Store, campaign: str | None) -> None:

@@ -10,8 +10,8 @@ from tuner.basics.vocabulary import Role
 from tuner.cli.state_option import state_directory, state_option
 from tuner.errors import TunerError
 from tuner.wire.endpoint import Link
+from tuner.wire.key_ring import DIRECTORY, KeyRing
 from tuner.wire.keyfiles import SUFFIX
-from tuner.wire.keys import DIRECTORY, KeyRing
 
 
 @click.group()

@@ -1,9 +1,9 @@
-"""`tuner replay`: computes every proposal of a journal again and compares it, bit for bit, with the one made then."""
+"""`tuner replay`: computes every proposal and question of a journal again and compares them, bit for bit."""
 
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tuner.basics.text import counted
 from tuner.basics.threads import one_blas_thread
-from tuner.campaign.events import ProposalMade
+from tuner.campaign.events import DuelWanted, ProposalMade
 from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
@@ -22,28 +22,46 @@ from tuner.cli.state_option import state_directory, state_option
 from tuner.compute.backend import Job
 from tuner.compute.engine_name import engine_name
 from tuner.compute.worker_pool import Pool
+from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.records import Proposal
 from tuner.daemon.journal_thread import kept_state
 from tuner.errors import TunerError
+from tuner.journal.records import Row
 from tuner.journal.store import FILE_NAME, Store
+from tuner.tables.bundle import read as read_bundle
 
-TASKS = {"model": "propose", "fallback": "fallback"}
+TASKS = {"model": "next_step", "fallback": "fallback"}
 _AHEAD = 20
 
 
 @dataclass(frozen=True)
 class Made:
-    """A proposal of the journal and what the model knew then."""
+    """A proposal or a question of the journal and what the model knew then."""
 
     campaign: str
     seq: int
-    event: ProposalMade
+    event: ProposalMade | DuelWanted
     payload: dict[str, Any]
+
+    @property
+    def task(self) -> str:
+        """What computes it."""
+        return TASKS[self.event.source] if isinstance(self.event, ProposalMade) else TASKS["model"]
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the model said then, in the form of `tuner.compute.tasks.next_step`."""
+        event, memory = self.event, None if self.event.model is None else self.event.model.to_json()
+        if isinstance(event, ProposalMade):
+            number = len(self.payload["state"]["trials"]) + 1  # with an earlier campaign's trials
+            return {"proposal": Proposal.of(event, number=number).to_json(), "question": None, "model": memory}
+        asked = Question(event.trial, event.opponent, repeat=event.why == "again", why=event.why)
+        return {"proposal": None, "question": asked.to_json(), "model": memory}
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A proposal computed again, and what it has different."""
+    """A proposal or a question computed again, and what it has different."""
 
     made: Made
     differences: tuple[str, ...]
@@ -54,10 +72,10 @@ class Replayed:
         return self.made.event.engine in ("", engine_name())
 
 
-def proposals(store: Store, campaign: str | None, faults: dict[str, str]) -> Iterator[Made]:
-    """Every proposal that was computed, in their order; `faults` gets the campaigns that cannot be read, and why."""
+def computed(rows: Iterable[Row], faults: dict[str, str]) -> Iterator[Made]:
+    """Every proposal and question that was computed, in order; `faults` gets the campaigns that cannot be read."""
     states: dict[str, State] = {}
-    for row in store.rows(campaign=campaign):
+    for row in rows:
         state = states.get(row.campaign)
         if row.campaign in faults:
             continue
@@ -67,8 +85,10 @@ def proposals(store: Store, campaign: str | None, faults: dict[str, str]) -> Ite
         except HistoryError as error:
             faults[row.campaign] = str(error)
             continue
-        if isinstance(one.event, ProposalMade) and one.event.source in TASKS and state is not None:
-            yield Made(row.campaign, row.seq, one.event, model_input(state))
+        event = one.event
+        by_hand = isinstance(event, ProposalMade) and event.source not in TASKS
+        if isinstance(event, ProposalMade | DuelWanted) and not by_hand and state is not None:
+            yield Made(row.campaign, row.seq, event, model_input(state))
 
 
 def wrong_snapshots(store: Store, campaign: str | None, faults: Mapping[str, str]) -> list[str]:
@@ -85,32 +105,42 @@ def wrong_snapshots(store: Store, campaign: str | None, faults: Mapping[str, str
     return wrong
 
 
-def differences(event: ProposalMade, result: dict[str, Any]) -> list[str]:
-    """What a proposal computed again has different."""
-    memory = None if event.model is None else event.model.to_json()
-    then = {**Proposal.of(event, number=event.trial).to_json(), "model": memory}
-    now = {**result["proposal"], "model": result["model"]}
-    return [name for name in then if json.dumps(then[name], sort_keys=True) != json.dumps(now[name], sort_keys=True)]
+def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What an answer of the model computed again has different: its fields by name where both are of one kind."""
+    different = []
+    for name in then:
+        old, new = then[name], now[name]
+        if name != "model" and isinstance(old, dict) and isinstance(new, dict):
+            different += differences(old, new)
+        elif json.dumps(old, sort_keys=True) != json.dumps(new, sort_keys=True):
+            different.append(name)
+    return different
 
 
 @click.command()
+@click.argument("bundle", metavar="[BUNDLE]", required=False, type=click.Path(path_type=Path))
 @state_option
 @click.option("--campaign", help="Only this campaign.")
 @click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
-def replay(state: Path | None, campaign: str | None, workers: int) -> None:
-    """Compute every proposal again from the journal and compare it with what was proposed, bit for bit.
+def replay(bundle: Path | None, state: Path | None, campaign: str | None, workers: int) -> None:
+    """Compute every proposal and question again from the journal and compare it with what was said, bit for bit.
 
-    A proposal names what made it: the version of tuner, a digest of its source, numpy, scipy, the kind of processor.
+    Each names what made it: the version of tuner, a digest of its source, numpy, scipy, the kind of processor.
     What this very engine made must come out the same. What another one made may differ: it is said, and no failure.
+    BUNDLE is a file of `tuner bundle`, instead of the journal.
     """
     one_blas_thread()
-    with Store.open_reading(state_directory(state) / FILE_NAME) as store:
-        faults: dict[str, str] = {}
-        total = sum(1 for _ in proposals(store, campaign, faults))
-        snapshots = wrong_snapshots(store, campaign, faults)
-        if snapshots:
-            raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
-        found = asyncio.run(_replay(store, campaign, workers, total))
+    faults: dict[str, str] = {}
+    if bundle is not None:
+        rows = [row for row in read_bundle(bundle) if campaign in (None, row.campaign)]
+        found = asyncio.run(_replay(lambda: rows, workers, sum(1 for _ in computed(rows, faults))))
+    else:
+        with Store.open_reading(state_directory(state) / FILE_NAME) as store:
+            total = sum(1 for _ in computed(store.rows(campaign=campaign), faults))
+            snapshots = wrong_snapshots(store, campaign, faults)
+            if snapshots:
+                raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
+            found = asyncio.run(_replay(lambda: store.rows(campaign=campaign), workers, total))
     unread = [f"campaign {name}: {why}" for name, why in faults.items()]
     if not found and not unread:
         raise TunerError(
@@ -124,15 +154,20 @@ def replay(state: Path | None, campaign: str | None, workers: int) -> None:
             for one in wrong
         ]
         lines = [*unread, *lines[:20]]
-        raise TunerError(
-            f"{len(wrong)} of {len(ours)} proposals differ (made by {_makers(ours)}):\n" + "\n".join(lines)
-        )
+        raise TunerError(f"{len(wrong)} of {_counted(ours)} differ (made by {_makers(ours)}):\n" + "\n".join(lines))
     if ours:
-        click.echo(f"{counted(len(ours), 'proposal')} recomputed, every one identical (made by {_makers(ours)})")
+        click.echo(f"{_counted(ours)} recomputed, every one identical (made by {_makers(ours)})")
     for line in _foreign([one for one in found if not one.comparable]):
         click.echo(line)
     if unread:
         raise TunerError("not all campaigns can be read:\n" + "\n".join(unread))
+
+
+def _counted(found: Sequence[Replayed]) -> str:
+    """As in "12 proposals and 1 question"."""
+    questions = sum(isinstance(one.made.event, DuelWanted) for one in found)
+    proposals = counted(len(found) - questions, "proposal")
+    return f"{proposals} and {counted(questions, 'question')}" if questions else proposals
 
 
 def _makers(found: Sequence[Replayed]) -> str:
@@ -149,25 +184,25 @@ def _foreign(found: Sequence[Replayed]) -> Iterator[str]:
             if not differ
             else f"{differ} not the same here; only that version can compute {'it' if differ == 1 else 'them'} again"
         )
-        made = f"{counted(len(theirs), 'proposal')} made by another version, {engine}"
+        made = f"{_counted(theirs)} made by another version, {engine}"
         yield f"{made}: {verdict} (this is {engine_name()})"
 
 
-async def _replay(store: Store, campaign: str | None, workers: int, total: int) -> list[Replayed]:
+async def _replay(rows: Callable[[], Iterable[Row]], workers: int, total: int) -> list[Replayed]:
     columns = (TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     found: list[Replayed] = []
     waiting: list[tuple[Made, Job]] = []
 
     async def finish() -> None:
         made, job = waiting.pop(0)
-        found.append(Replayed(made, tuple(differences(made.event, await job.result()))))
+        found.append(Replayed(made, tuple(differences(made.said, await job.result()))))
         bar.advance(task)
 
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("replay", total=total)
         async with Pool(workers, cache_count=1) as pool:
-            for made in proposals(store, campaign, {}):
-                waiting.append((made, pool.submit(TASKS[made.event.source], made.payload)))
+            for made in computed(rows(), {}):
+                waiting.append((made, pool.submit(made.task, made.payload)))
                 if len(waiting) >= _AHEAD:
                     await finish()
             while waiting:

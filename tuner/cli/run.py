@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tuner.basics.threads import one_blas_thread
+from tuner.campaign.earlier import ImportEarlier
 from tuner.campaign.terms import Terms
 from tuner.cli.state_option import state_option
 from tuner.config import Config, load_config
@@ -18,6 +19,8 @@ from tuner.daemon.service import Service, Setup
 from tuner.daemon.service_manager import Notifier
 from tuner.daemon.state_lock import DaemonLock
 from tuner.errors import ConfigError
+
+_OF_ONE = ("daemon", "compute", "notify")
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +31,7 @@ log = logging.getLogger(__name__)
 def run(configs: Sequence[Path], state: Path | None) -> None:
     """Run the daemon in the foreground until SIGTERM or Ctrl-C; SIGHUP reads the configuration again.
 
-    Several files may each have campaigns; only one of them may have the tables [daemon] and [compute].
+    Several files may each have campaigns; only one of them may have the tables [daemon], [compute] and [[notify]].
     --state and TUNER_STATE go before the configuration's state_directory.
     """
     one_blas_thread()
@@ -38,7 +41,11 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
         daemon = config.daemon.model_copy(update={"state_directory": state.expanduser().absolute()})
         config = config.model_copy(update={"daemon": daemon})
     logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
-    setup = Setup(config, campaigns, lambda: read(configs), logs.reopen, as_read, os.environ, Path.home())
+
+    def _bring(name: str, terms: Terms) -> ImportEarlier | None:
+        return earlier_of(configs, name, terms, setup.places.state_directory)
+
+    setup = Setup(config, campaigns, lambda: read(configs), logs.reopen, as_read, os.environ, Path.home(), _bring)
     notifier = Notifier.from_environ(os.environ)
     try:
         with DaemonLock(setup.places.state_directory):
@@ -54,6 +61,21 @@ async def _main(setup: Setup, notifier: Notifier) -> None:
     await Service(setup, notifier).run()
 
 
+def earlier_of(paths: Sequence[Path], name: str, terms: Terms, state: Path) -> ImportEarlier | None:
+    """What a campaign of these files is to import, from tables or from another campaign of the journal; or None."""
+    from tuner.campaign.importing import import_of
+    from tuner.tables.earlier import configured
+    from tuner.tables.history import history_of_journal, in_state
+
+    for path in paths:
+        for campaign in load_config(path).campaigns:
+            if campaign.name == name and campaign.earlier is not None:
+                source, discount = campaign.earlier.source, campaign.earlier.discount
+                found = configured(campaign.earlier, path.parent, terms)
+                return found or import_of(history_of_journal(in_state(state), source).state, discount)
+    return None
+
+
 def read(paths: Sequence[Path]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
     """Read several configuration files as one."""
     configs = [load_config(path) for path in paths]
@@ -61,10 +83,12 @@ def read(paths: Sequence[Path]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
     machines: dict[str, str] = {}
     main = configs[0]
     for path, config in zip(paths, configs, strict=True):
-        own = {name for name in ("daemon", "compute") if name in config.model_fields_set}
+        own = {name for name in _OF_ONE if name in config.model_fields_set}
         if own and config is not main:
-            if main.model_fields_set & {"daemon", "compute"}:
-                raise ConfigError(f"{path}:1: daemon: only one of the files may have the tables [daemon] and [compute]")
+            if main.model_fields_set & set(_OF_ONE):
+                raise ConfigError(
+                    f"{path}:1: daemon: only one of the files may have [daemon], [compute] and [[notify]]"
+                )
             main = config
         for campaign in config.campaigns:
             if campaign.name in campaigns:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,30 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tuner.basics.threads import one_blas_thread
+from tuner.cli.run_options import seeds as read_seeds
 
 if TYPE_CHECKING:
     from tuner.config import Campaign
     from tuner.lab.simulate.display import Watcher
     from tuner.lab.simulate.results import RunResult
 
-LARGEST_SEED = 2**31
-MOST_SEEDS = 100_000
 SLOWEST = 0.001
-_SEEDS = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10}))?")
-
-
-def _seeds(_: click.Context, __: click.Parameter, value: str) -> tuple[int, ...]:
-    """Read seeds such as 0-49 or 3,7,10-12."""
-    found: list[int] = []
-    for word in value.split(","):
-        match = _SEEDS.fullmatch(word.strip())
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if not match or last < first or last > LARGEST_SEED:
-            raise click.BadParameter(f"{value!r} is not a list of seeds such as 0-49 or 3,7,10-12")
-        if len(found) + last - first >= MOST_SEEDS:
-            raise click.BadParameter(f"{value!r} is more than {MOST_SEEDS} seeds")
-        found += range(first, last + 1)
-    return tuple(dict.fromkeys(found))
 
 
 def _speed(_: click.Context, __: click.Parameter, value: float) -> float:
@@ -54,7 +37,9 @@ def _speed(_: click.Context, __: click.Parameter, value: float) -> float:
 )
 @click.option("--campaign", metavar="NAME", help="Which campaign of the file; by default the first.")
 @click.option("--trials", type=click.IntRange(1, 100_000), help="How many trials; by default the campaign's budget.")
-@click.option("--seeds", default="0", show_default=True, callback=_seeds, metavar="A-B", help="As 0-49 or 3,7,10-12.")
+@click.option(
+    "--seeds", default="0", show_default=True, callback=read_seeds, metavar="A-B", help="As 0-49 or 3,7,10-12."
+)
 @click.option(
     "--speed",
     type=click.FloatRange(SLOWEST),

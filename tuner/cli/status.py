@@ -8,7 +8,7 @@ from rich.table import Table
 from tuner.basics.text import counted
 from tuner.cli.connection import connected
 from tuner.wire.client import Client
-from tuner.wire.messages import CampaignLine, StatusBody
+from tuner.wire.messages import CampaignLine, EarlierView, StatusBody
 
 _PLAIN_WIDTH = 160
 _COLOURS = {"Execute": "green", "Held": "yellow", "Aborted": "red"}
@@ -17,15 +17,29 @@ _COLOURS = {"Execute": "green", "Held": "yellow", "Aborted": "red"}
 @click.command()
 @connected
 @click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
-def status(client: Client, as_json: bool) -> None:
+@click.option("--watch", is_flag=True, help="Show it again whenever something happens, until Ctrl-C.")
+def status(client: Client, as_json: bool, watch: bool) -> None:
     """Show the daemon and its campaigns; exit code 69 if there is no daemon."""
-    body = client.status()
+    _print(client.status(), as_json=as_json)
+    if not watch:
+        return
+    seen = 0
+    for _ in client.events():  # also a beat of silence, so that times do not stand still
+        body = client.status()
+        if body.seq != seen:
+            seen = body.seq
+            _print(body, as_json=as_json, again=True)
+
+
+def _print(body: StatusBody, *, as_json: bool, again: bool = False) -> None:
     if as_json:
-        click.echo(body.model_dump_json(indent=2))
+        click.echo(body.model_dump_json(indent=None if again else 2))
         return
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PLAIN_WIDTH)
+    elif again:
+        console.clear()
     show(body, console)
 
 
@@ -41,8 +55,12 @@ def show(body: StatusBody, console: Console) -> None:
     elif not body.set_aside:
         console.print("There is no campaign yet: put one into the daemon's configuration and reload it.")
     for line in body.campaigns:
+        for one in line.earlier:
+            console.print(f"{escape(line.name)}: {escape(_earlier(one))}", highlight=False)
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
+    for alarm in body.alarms:
+        console.print(f"[red]{escape(alarm)}[/red]", highlight=False)
     for aside in body.set_aside:
         sentence = f"{aside.name} is set aside, because it cannot be read: {aside.why}; see `tuner journal verify`"
         console.print(f"[red]{escape(sentence)}[/red]", highlight=False)
@@ -52,6 +70,11 @@ def show(body: StatusBody, console: Console) -> None:
         highlight=False,
         style="dim",
     )
+
+
+def _earlier(one: EarlierView) -> str:
+    what = f"{counted(one.trials, 'trial')} and {counted(one.judgments, 'judgment')} of {one.source}"
+    return f"{what} {'are its own' if one.discount == 1.0 else f'inform the model, discount {one.discount:g}'}"
 
 
 def _cells(line: CampaignLine) -> list[str]:

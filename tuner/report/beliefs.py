@@ -14,8 +14,8 @@ import numpy as np
 
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
-from tuner.compute.slices import MASS, slices
-from tuner.compute.tasks import optimizer_of, recommended
+from tuner.compute.slices import slices
+from tuner.compute.tasks import optimizer_of
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import Recommended
@@ -85,7 +85,6 @@ class Beliefs:
         importance: Each parameter's share of what moves the quality, the largest first.
         operators: Each operator's noise beside the first one's, by number.
         slices: See `tuner.compute.slices.slices`.
-        mass: What their credible bands hold.
         maps: Of the most important pairs of parameters.
         left_out: How many pairs have no map.
         better: For each trial that made a part, the share of all settings believed to be better than it.
@@ -95,7 +94,6 @@ class Beliefs:
     importance: dict[str, float]
     operators: tuple[float, ...]
     slices: list[dict[str, Any]]
-    mass: float
     maps: tuple[Map, ...]
     left_out: int
     better: dict[int, float]
@@ -114,12 +112,11 @@ def believe(state: State) -> Beliefs | None:
     shares = dict(sorted(optimizer.importance().items(), key=lambda item: -item[1]))
     pairs = sorted(combinations(space.names, 2), key=lambda pair: -(shares[pair[0]] + shares[pair[1]]))
     return Beliefs(
-        recommended(known, optimizer.recommend()),
+        optimizer.recommendation(known),
         shares,
         tuple(optimizer.operators().values()),
         slices(known, SLICE_POINTS),
-        MASS,
-        tuple(_map(known, champion, pair) for pair in pairs[:MOST_MAPS]),
+        tuple(map_of(known, champion, pair) for pair in pairs[:MOST_MAPS]),
         max(0, len(pairs) - MOST_MAPS),
         _better(known, space, [trial.number for trial in state.trials if trial.usable]),
     )
@@ -134,7 +131,8 @@ def _better(known: Knowledge, space: Space, trials: Sequence[int]) -> dict[int, 
     return {number: float((quality > one).mean()) for number, one in zip(trials, own, strict=True)}
 
 
-def _map(known: Knowledge, champion: FloatArray, pair: tuple[str, str]) -> Map:
+def map_of(known: Knowledge, champion: FloatArray, pair: tuple[str, str]) -> Map:
+    """What is believed of two parameters, all else as in the champion."""
     space = known.ledger.space
     first, second = (space.names.index(name) for name in pair)
     one, other = (_coordinates(space.parameters[index]) for index in (first, second))

@@ -2,8 +2,9 @@
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,6 @@ BLUE, RED, GREEN, GREY, ORANGE = "#1f5fbf", "#c0392b", "#1b7837", "#777777", "#e
 PREFERENCE_COLOURS, VALID_COLOURS = "viridis", "cividis"
 LEAST_REGRET = 1e-6
 LEAST_SPAN = 3.0  # largest over smallest value from which on an axis is logarithmic
-SLICE_ROWS = 5.0  # a band may be so many times as high as the line before it is cut off
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.linewidth": 0.6,
@@ -113,62 +113,80 @@ def _steps(axes: "Axes", trials: FloatArray, values: FloatArray, state: State) -
 
 
 def slices_figure(beliefs: Beliefs) -> str:
-    """What is believed along each parameter through the champion, with a credible band and P(valid)."""
-    count = len(beliefs.slices)
+    """The chance to be better along each parameter through the champion, and P(valid)."""
+    with slices_drawn(beliefs.slices) as figure:
+        return _svg(figure)
+
+
+@contextmanager
+def slices_drawn(slices: Sequence[dict[str, Any]]) -> Iterator["Figure"]:
+    """A figure of slices as `tuner.compute.slices.slices` gives them."""
+    count = len(slices)
     columns = min(count, 3)
     rows = -(-count // columns)
     with _figure(3.1 * columns + 0.4, 3.3 * rows) as figure:
         outer = figure.add_gridspec(rows, columns)
-        for place, cut in enumerate(beliefs.slices):
+        for place, cut in enumerate(slices):
             inner = outer[place // columns, place % columns].subgridspec(2, 1, height_ratios=(3, 1), hspace=0.05)
             upper = figure.add_subplot(inner[0])
             lower = figure.add_subplot(inner[1], sharex=upper)
             _draw_slice(upper, lower, cut)
-        return _svg(figure)
+        yield figure
 
 
 def _draw_slice(upper: "Axes", lower: "Axes", cut: dict[str, Any]) -> None:
     choice = cut["kind"] == "choice"
     x = np.arange(len(cut["values"]), dtype=np.float64) if choice else np.array(cut["values"], dtype=np.float64)
     at = float(cut["values"].index(cut["at"])) if choice else float(cut["at"])
-    mean, low, high = (np.array(cut[name]) for name in ("mean", "low", "high"))
+    better = np.array(cut["better"])
     if choice:
-        upper.errorbar(x, mean, yerr=[mean - low, high - mean], fmt="o", color=BLUE, capsize=3, markersize=4)
+        upper.plot(x, better, "o", color=BLUE, markersize=5)
         lower.bar(x, cut["valid"], color=GREEN, width=0.5)
         lower.set_xticks(x, cut["values"])
     else:
-        upper.fill_between(x, low, high, color=BLUE, alpha=0.18, linewidth=0)
-        upper.plot(x, mean, color=BLUE)
+        upper.plot(x, better, color=BLUE)
         lower.fill_between(x, 0.0, cut["valid"], color=GREEN, alpha=0.35, linewidth=0)
         if cut["log"]:
             upper.set_xscale("log")
-    upper.set_ylim(*_limits(mean, low, high))
-    upper.axhline(0.0, color=GREY, linewidth=0.5)
+    upper.set_ylim(-0.05, 1.05)
+    upper.set_yticks([0.0, 0.5, 1.0], ["0 %", "50 %", "100 %"])
+    upper.axhline(0.5, color=GREY, linewidth=0.5)
     for axes in (upper, lower):
         axes.axvline(at, color=ORANGE, linewidth=1.0, linestyle="--")
         axes.margins(x=0.02)
     upper.set_title(cut["name"])
     upper.tick_params(labelbottom=False)
-    upper.ticklabel_format(axis="y", scilimits=(-3, 4))
     lower.set_ylim(0.0, 1.05)
     lower.set_yticks([0, 1])
     lower.set_ylabel("P(valid)", fontsize=7)
     lower.set_xlabel(_label(cut["name"], cut["unit"]))
 
 
-def _limits(mean: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
-    """Room for the line and for a good part of its band: far from what was tried a band may be immensely wide."""
-    bottom, top = float(min(mean.min(), 0.0)), float(max(mean.max(), 0.0))
-    height = max(top - bottom, 1e-9, float(np.median(high - low)) / SLICE_ROWS)
-    return max(float(low.min()), bottom - height) - 0.05 * height, min(float(high.max()), top + height) + 0.05 * height
-
-
 def map_figure(drawn: Map, state: State, champion: Setting, recommended: Setting) -> str:
+    """One pair of parameters, with the trials of a campaign."""
+    made = [t.setting for t in state.trials if t.usable]
+    scrap = [t.setting for t in state.trials if t.stage is Stage.DONE and t.valid is False]
+    with map_drawn(drawn, Marked(made, scrap, champion, recommended)) as figure:
+        return _png(figure)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The settings that are marked on a map."""
+
+    made: Sequence[Setting]
+    scrap: Sequence[Setting]
+    champion: Setting
+    recommended: Setting
+
+
+@contextmanager
+def map_drawn(drawn: Map, marked: Marked) -> Iterator["Figure"]:
     """One pair of parameters: what is preferred on the left, what makes a part on the right if there was any scrap."""
     quality = np.ma.masked_array(drawn.quality, ~drawn.feasible)
     valid = np.ma.masked_array(drawn.valid, ~drawn.feasible)
     looks = [(quality, PREFERENCE_COLOURS, "white", "share of this map believed worse", "preference")]
-    if any(trial.stage is Stage.DONE and trial.valid is False for trial in state.trials):
+    if marked.scrap:
         looks.append((valid, VALID_COLOURS, "white", "P(valid)", "parts or scrap"))
     across, down = drawn.across.places, drawn.down.places
     with _figure(4.6 * len(looks), 3.7) as figure:
@@ -180,26 +198,30 @@ def map_figure(drawn: Map, state: State, champion: Setting, recommended: Setting
             if drawn.valid.min() < 0.5 < drawn.valid.max() and min(drawn.valid.shape) > 1:
                 axes.contour(across, down, valid, levels=[0.5], colors=line, linewidths=1)
             axes.set_title(title)
-            _points(axes, drawn, state, champion, recommended)
+            _points(axes, drawn, marked)
         if axes is not None:
             figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        return _png(figure)
+        yield figure
 
 
-def _points(axes: "Axes", drawn: Map, state: State, champion: Setting, recommended: Setting) -> None:
-    def places(settings: list[Setting]) -> tuple[list[float], list[float]]:
+def _points(axes: "Axes", drawn: Map, marked: Marked) -> None:
+    def places(settings: Sequence[Setting]) -> tuple[list[float], list[float]]:
         return (
             [drawn.across.place(setting[drawn.across.name]) for setting in settings],
             [drawn.down.place(setting[drawn.down.name]) for setting in settings],
         )
 
-    made: list[Setting] = [t.setting for t in state.trials if t.usable]
-    scrap: list[Setting] = [t.setting for t in state.trials if t.stage is Stage.DONE and t.valid is False]
-    axes.plot(*places(made), "o", color="white", markeredgecolor="black", markersize=4, label="part", linestyle="")
-    if scrap:
-        axes.plot(*places(scrap), "X", color=RED, markeredgecolor="white", markersize=7, label="scrap", linestyle="")
-    axes.plot(*places([champion]), "*", color=ORANGE, markeredgecolor="black", markersize=13, label="champion", ls="")
-    axes.plot(*places([recommended]), "D", mfc="none", mec="black", mew=1.4, ms=8, label="recommended", ls="")
+    axes.plot(
+        *places(marked.made), "o", color="white", markeredgecolor="black", markersize=4, label="part", linestyle=""
+    )
+    if marked.scrap:
+        axes.plot(
+            *places(marked.scrap), "X", color=RED, markeredgecolor="white", markersize=7, label="scrap", linestyle=""
+        )
+    axes.plot(
+        *places([marked.champion]), "*", color=ORANGE, markeredgecolor="black", markersize=13, label="champion", ls=""
+    )
+    axes.plot(*places([marked.recommended]), "D", mfc="none", mec="black", mew=1.4, ms=8, label="recommended", ls="")
     for side, name in ((drawn.across, "x"), (drawn.down, "y")):
         _ticks(axes, side, name)
 

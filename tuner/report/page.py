@@ -10,6 +10,7 @@ from tuner.basics.text import counted
 from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Stage, State
 from tuner.compute.spaces import space_from_json
+from tuner.core.optimizer.records import Recommended, Window
 from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
@@ -86,6 +87,12 @@ def _facts(story: Story) -> str:
         "seed": f"{state.terms.seed}",
         "report made": f"{_when(story.made)} UTC, after event {state.seq}",
     }
+    if state.imports:
+        rows["earlier"] = "; ".join(
+            f"{counted(len(one.trials), 'trial')} and {counted(len(one.judgments), 'judgment')} of {one.source}, "
+            + ("its own" if one.discount == 1.0 else f"discount {one.discount:g}")
+            for one in state.imports
+        )
     if state.fault:
         rows["fault"] = state.fault
     machine = state.machine
@@ -108,26 +115,60 @@ def _recipe(state: State, beliefs: Beliefs | None, truth: Truth | None) -> str:
     }
     if truth is not None:
         columns["known optimum"] = truth.optimum
+    windows = {one.name: one for one in chosen.window}
     rows = [
-        [(escape(p.name), ""), (escape(p.unit), "")]
+        [(escape(p.called), ""), (escape(p.unit), "")]
         + [(_value(s[p.name]), "n recipe" if label == "recommended" else "n") for label, s in columns.items()]
+        + [(escape(_wander(windows.get(p.name))), "n")]
         for p in state.terms.parameters
     ]
     if truth is not None:
         costs = [_cost(truth, setting) for setting in list(columns.values())[:-1]]
         costs.append(f"{truth.problem.minimum:.6g}")
-        rows.append([("true cost", ""), ("", ""), *((cost, "n") for cost in costs)])
-    table = _table([("parameter", ""), ("unit", ""), *((label, "n") for label in columns)], rows)
-    same = chosen.setting == champion.setting
-    said = (
-        "The recommended setting is the champion's own."
-        if same
-        else f"The model gives the recommended setting {chosen.p_better:.0%} to be better than the champion"
-    )
-    said += "" if same else f" and {chosen.p_valid:.0%} to make a part; the champion was made, the other was not."
+        rows.append([("true cost", ""), ("", ""), *((cost, "n") for cost in costs), ("", "")])
+    head = [("parameter", ""), ("unit", ""), *((label, "n") for label in columns), ("process window", "n")]
+    table = '<div class="wide">' + _table(head, rows) + "</div>"
+    said = " ".join(_evidence(chosen, champion))
     if truth is not None and not truth.reachable(space_from_json(model_input(state)["space"])):
         said += f" {OUT_OF_REACH}"
     return table + f'<p class="note">{escape(said)}</p>'
+
+
+def _wander(one: Window | None) -> str:
+    if one is None:
+        return ""
+    if one.low is None or one.high is None:
+        return ", ".join(one.options)
+    return f"{_value(one.low)} to {_value(one.high)}"
+
+
+def _evidence(chosen: Recommended, champion: CampaignTrial) -> list[str]:
+    """What speaks for the recommended setting, in sentences."""
+    said = []
+    if chosen.keep:
+        said.append("Nothing is believed better than the known-good setting: keep it.")
+    elif chosen.setting == champion.setting:
+        said.append("The recommended setting is the champion's own.")
+    else:
+        if chosen.p_better < 0.5:
+            said.append("The champion lies close to scrap: the recommended setting is the best where parts are likely.")
+        said.append(f"It is {chosen.p_better:.0%} likely to be better than the champion.")
+    if chosen.better_than_known_good is not None:
+        said.append(f"It is {chosen.better_than_known_good:.0%} likely to be better than the known-good setting.")
+    said.append(f"It is {chosen.p_valid:.0%} likely to give a part;")
+    duels = f"{chosen.won} won, {chosen.lost} lost, {chosen.tied} could not be told"
+    said.append(f"{counted(chosen.parts, 'part')} made with it: {duels}." if chosen.parts else "none was made with it.")
+    if chosen.window_valid is not None:
+        better = (
+            ""
+            if chosen.window_better is None
+            else f" and it stays {chosen.window_better:.0%} likely to be better than the known-good setting"
+        )
+        said.append(
+            "The process window says how far each parameter may wander alone while P(valid) stays at "
+            f"{chosen.window_valid:.0%} or more{better}."
+        )
+    return said
 
 
 def _cost(truth: Truth, setting: Setting) -> str:
@@ -168,8 +209,8 @@ def _drawn(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
         ]
     parts += [
         "<h2>Slices through the champion</h2>",
-        f"<p class=\"note\">Expected quality beside the champion's, in units of the judges' noise, with the band that "
-        f"holds {beliefs.mass:.0%}; below it P(valid). The dashed line is the champion.</p>",
+        '<p class="note">The chance that a part is better than the champion; below it P(valid). The dashed line is the '
+        "champion.</p>",
         _image(figures.slices_figure(beliefs), "slices through the champion"),
     ]
     return '<div class="figures">' + "".join(parts) + "</div>"
@@ -180,16 +221,16 @@ def _image(uri: str, text: str) -> str:
 
 
 def _trials(state: State, truth: Truth | None) -> str:
-    names = [(p.name, p.unit) for p in state.terms.parameters]
+    called = [(p.called, p.unit) for p in state.terms.parameters]
     measured = sorted({name for trial in state.trials for name in trial.measurements})
     head = [("part", "")]
-    head += [(escape(f"{name} [{unit}]" if unit else name), "n") for name, unit in names]
+    head += [(escape(f"{name} [{unit}]" if unit else name), "n") for name, unit in called]
     head += [("outcome", ""), *((escape(name), "n") for name in measured)]
     head += [("why this setting", "")]
     rows, classes = [], []
     for trial in state.trials:
         row = [(escape(trial.tag), "")]
-        row += [(_value(trial.setting[name]), "n") for name, _ in names]
+        row += [(_value(trial.setting[p.name]), "n") for p in state.terms.parameters]
         row += [(escape(_outcome(trial)), "")]
         row += [(_value(trial.measurements[n]) if n in trial.measurements else "", "n") for n in measured]
         rows.append([*row, (escape(trial.reason), "why")])
@@ -245,8 +286,11 @@ def _judgments(state: State) -> str:
 def _note(judgment: CampaignJudgment, state: State) -> str:
     if judgment.retracted is not None:
         return f"taken back: {judgment.retracted}"
+    looks = [one for one in state.active if one.pair == judgment.pair]
+    if len(looks) > 1:
+        return f"{sum(one.winner == judgment.winner for one in looks)} of {len(looks)} looks"
     why = state.duels[judgment.duel - 1].why
-    return {"new": "", "repeat": "asked again", "reduel": "re-check of the champion"}[why]
+    return {"new": "", "reduel": "re-check of the champion", "compare": "further comparison"}.get(why, "asked again")
 
 
 Cell = tuple[str, str]

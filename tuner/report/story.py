@@ -17,7 +17,9 @@ from tuner.wire.client import Client
 from tuner.wire.messages import EventMessage
 
 PAGE = 100
-DECIDING = frozenset({"outcome_told", "judgment_given", "judgment_retracted", "trial_excluded", "proposal_made"})
+DECIDING = frozenset(
+    {"outcome_told", "judgment_given", "judgment_retracted", "trial_excluded", "proposal_made", "earlier_imported"}
+)
 
 
 @dataclass(frozen=True)

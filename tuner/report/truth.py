@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Choice, Parameter
 from tuner.core.linalg import FloatArray
-from tuner.core.space.parameters import SpaceError
+from tuner.core.space.parameters import Continuous, SpaceError
 from tuner.core.space.space import Space
 from tuner.problems import Problem, UnknownProblemError, get_problem
 
@@ -22,10 +22,17 @@ Setting = Mapping[str, float | int | str]
 
 @dataclass(frozen=True)
 class Truth:
-    """The problem behind a simulated machine, for settings of a campaign's parameters."""
+    """The problem behind a simulated machine, for settings of a campaign's parameters.
+
+    Attributes:
+        problem: What the machine simulates.
+        parameters: Its variables, in their order.
+        apart: Known-good values of parameters that the machine has no place for: they change nothing.
+    """
 
     problem: Problem
     parameters: Sequence[Parameter]
+    apart: Setting = field(default_factory=dict)
 
     @classmethod
     def of(cls, terms: Terms) -> "Truth | None":
@@ -33,9 +40,12 @@ class Truth:
         if terms.adapter.name != SIMULATED:
             return None
         try:
-            return cls(get_problem(str(terms.adapter.settings.get("problem"))), terms.parameters)
+            problem = get_problem(str(terms.adapter.settings.get("problem")))
         except UnknownProblemError:
             return None
+        by_hand = terms.adapter.by_hand
+        variables = [parameter for parameter in terms.parameters if parameter.name not in by_hand]
+        return cls(problem, variables, {name: terms.known_good[name] for name in by_hand})
 
     def cost(self, setting: Setting) -> float | None:
         """What a setting costs without noise; None where no part is made."""
@@ -56,12 +66,17 @@ class Truth:
     def _optima(self) -> list[dict[str, float | int | str]]:
         return [
             {p.name: self._value(minimiser[place], place, p) for place, p in enumerate(self.parameters)}
+            | dict(self.apart)
             for minimiser in self.problem.minimisers
         ]
 
     def reachable(self, space: Space) -> bool:
-        """Whether the campaign's limits, steps, choices and constraints let a known optimum be set."""
-        return any(self._can_be_set(optimum, space) for optimum in self._optima)
+        """Whether the campaign's limits, steps, choices and constraints let a known optimum be set.
+
+        A resolution keeps none away: it only rounds.
+        """
+        exact = [replace(one, resolution=0.0) if isinstance(one, Continuous) else one for one in space.parameters]
+        return any(self._can_be_set(optimum, Space(exact, space.constraints)) for optimum in self._optima)
 
     def _can_be_set(self, optimum: Setting, space: Space) -> bool:
         try:
