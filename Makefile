@@ -81,7 +81,7 @@ hooks: $(VENV)/dev.stamp  ## have git run lint and types before each commit
 	$(BIN)/pre-commit install
 
 test-all: lint  ## the long suites too
-	$(BIN)/pytest $(IN_PARALLEL) -m "not peers and not foreign" --cov --cov-report=term --timeout=3600
+	$(BIN)/pytest $(IN_PARALLEL) -m "not peers and not foreign" --hypothesis-profile=random --cov --cov-report=term --timeout=3600
 
 test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch, Optuna)
 	$(BIN)/pytest -m peers

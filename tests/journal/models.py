@@ -188,6 +188,7 @@ def _numeric(draw: Any, kind: type[p.Continuous] | type[p.Integer] | type[p.Step
         resolution = draw(st.sampled_from([None, 0.5, 1.0]))
         whole = resolution is not None  # else the start may be no multiple of it
         fields |= {"resolution": resolution, **({n: float(round(fields[n]) + 1) for n in BOUNDS} if whole else {})}
+        fields["step_limit"] = draw(st.none() | st.floats(1.0, 5.0))  # no less than a resolution
     if kind is p.Stepped:
         fields |= {"step": 1.0, "step_limit": draw(st.none() | st.floats(1.0, 5.0))}
         fields |= {name: float(fields[name]) for name in BOUNDS}
