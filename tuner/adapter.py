@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from tuner.basics.sentences import say
 from tuner.core.space.values import GRID_ERROR, Domain, Kind, Value
 from tuner.errors import TunerError
 
@@ -314,10 +315,10 @@ def check_setting(setting: Setting, parameters: Sequence[ParameterInfo]) -> dict
     """
     names = [parameter.name for parameter in parameters]
     if set(setting) != set(names):
-        raise RefusedError(f"the machine needs values for exactly {', '.join(names)}")
+        raise RefusedError(say("machine.needs_values", names=names))
     for parameter in parameters:
         if why := parameter.domain.problem(setting[parameter.name], anywhere=True):
-            raise RefusedError(f"{parameter.name} {why}")
+            raise RefusedError(say("value.wrong", name=parameter.name, why=why))
     return {parameter.name: parameter.domain.plain(setting[parameter.name]) for parameter in parameters}
 
 

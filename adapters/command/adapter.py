@@ -37,6 +37,7 @@ from tuner.adapter import (
     check_setting,
 )
 from tuner.basics.address import file_address
+from tuner.basics.sentences import say
 from tuner.basics.text import shown
 
 Operation = Literal["open", "apply", "read_back", "run_trial", "health", "go_to", "close"]
@@ -121,21 +122,21 @@ class CommandAdapter(Adapter[CommandSettings]):
         raw = reply.get("setting")
         names = [parameter.name for parameter in self.parameters]
         if not isinstance(raw, dict) or set(raw) != set(names):
-            raise LinkError(f'the program must answer read_back with {{"setting": ...}} for exactly {", ".join(names)}')
+            raise LinkError(say("program.read_back", names=names))
         return {parameter.name: value_from_json(parameter, raw[parameter.name]) for parameter in self.parameters}
 
     def run_trial(self, tag: str, deadline_s: float) -> Outcome:
         """Start the program with setting and tag, and wait for its outcome."""
         self._require_open()
-        return outcome_from_json(self._run("run_trial", deadline_s, tag=tag), "the program")
+        return outcome_from_json(self._run("run_trial", deadline_s, tag=tag), say("program.named"))
 
     def health(self, deadline_s: float) -> Health:
         """What the program says, or whether it is there at all."""
         if not self._open:
-            return Health(False, "the adapter is not open")
+            return Health(False, say("adapter.not_open"))
         if "health" not in self.settings.operations:
             try:
-                return Health(True, f"the program is {self._program()}")
+                return Health(True, say("program.well", program=self._program()))
             except AdapterError as error:
                 return Health(False, str(error))
         try:
@@ -143,7 +144,7 @@ class CommandAdapter(Adapter[CommandSettings]):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(str(step) for step in first["loc"])
-            raise LinkError(f"the program did not answer with its health: {where}: {first['msg']}") from None
+            raise LinkError(say("program.no_health", what=f"{where}: {first['msg']}")) from None
         return Health(message.ok, message.text, message.interlocks)
 
     def close(self) -> None:
@@ -163,18 +164,18 @@ class CommandAdapter(Adapter[CommandSettings]):
 
     def _require_open(self) -> None:
         if not self._open:
-            raise LinkError("the adapter is not open")
+            raise LinkError(say("adapter.not_open"))
 
     def _program(self) -> str:
         name, directory = self.settings.argv[0], self.settings.directory
         if directory is not None and not directory.is_dir():
-            raise AdapterError(f"the directory {directory} of the program does not exist")
+            raise AdapterError(say("program.no_directory", directory=str(directory)))
         path = self.settings.environment.get("PATH", os.environ.get("PATH"))
         # a relative path with a slash is one from the directory the program runs in
         sought = str(Path(directory or ".", name).absolute()) if os.sep in name else name
         found = shutil.which(sought, path=path)
         if found is None:
-            raise AdapterError(f"there is no program {shown(name)} that can be run")
+            raise AdapterError(say("program.none", name=name))
         return found
 
     def _run(
@@ -199,7 +200,7 @@ class CommandAdapter(Adapter[CommandSettings]):
                 start_new_session=True,  # a group of its own, so that its children can be ended with it
             )
         except OSError as error:
-            raise LinkError(f"the program {self.settings.argv[0]} cannot be started: {error}") from error
+            raise LinkError(say("program.not_started", program=self.settings.argv[0], why=str(error))) from error
         self._guard.watch(process.pid)
         # a program that is late gets the last part of the deadline to put the machine in order
         orderly = Deadline(max(deadline.left_s() - self.settings.stop_s, deadline.left_s() / 2))
@@ -215,19 +216,20 @@ class CommandAdapter(Adapter[CommandSettings]):
         finally:
             self._guard.rest()
         if not answered:
-            raise DeadlineError(f"the program did not answer {operation} within {deadline_s:g} s")
+            raise DeadlineError(say("program.slow", operation=operation, seconds=deadline_s))
         return self._reply(operation, process.returncode, bytes(stdout.kept), bytes(stderr.kept))
 
     def _reply(self, operation: Operation, code: int, stdout: bytes, stderr: bytes) -> dict[str, Any]:
         if code != 0:
             said = stderr.decode("utf-8", "replace").strip()[-_LAST_WORDS:]
-            how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-            raise LinkError(f"the program {how} on {operation}: {said or 'it wrote nothing to stderr'}")
+            how = "program.killed" if code < 0 else "program.failed"
+            raise LinkError(say(how, code=abs(code), operation=operation, said=said or say("program.wrote_nothing")))
         if not stdout.strip() and operation not in ("read_back", "run_trial", "health"):
             return {}
-        reply = object_from_json(stdout, "the program")
+        reply = object_from_json(stdout, say("program.named"))
         if "refused" in reply:
-            raise RefusedError(f"the program refuses {operation}: {quoted(str(reply['refused']))[1:-1] or 'no reason'}")
+            why = quoted(str(reply["refused"]))[1:-1]
+            raise RefusedError(say("program.refuses", operation=operation, why=why or say("gate.no_reason")))
         return reply
 
 

@@ -16,7 +16,7 @@ from adapters.http.requests import (
     complaints_on,
 )
 from adapters.shared.paths import at, filled, leaves
-from adapters.shared.values import NO_REASON, Deadline
+from adapters.shared.values import Deadline, no_reason
 from tuner.adapter import (
     Adapter,
     AdapterError,
@@ -34,6 +34,7 @@ from tuner.adapter import (
     check_setting,
 )
 from tuner.basics.address import host_address
+from tuner.basics.sentences import say, written
 from tuner.basics.text import shown
 from tuner.handshake import Raw, to_number, to_raw, to_value
 
@@ -122,7 +123,9 @@ class HttpAdapter(Adapter[HttpSettings]):
             self._ask("trial.start", trial.start, {"tag": tag}, deadline)
         while result is None or not self._finished(result):
             if deadline.left_s() <= self.settings.poll_interval_s:
-                raise DeadlineError(f"{self._client.where} did not finish part {tag} within {deadline.seconds:g} s")
+                late = say("handshake.did_not_finish", tag=tag)
+                told = say("handshake.too_late", where=self._client.where, what=late, seconds=deadline.seconds)
+                raise DeadlineError(told)
             self._sleep(self.settings.poll_interval_s)
             result = self._result(tag, deadline)
         return self._outcome(result)
@@ -158,7 +161,7 @@ class HttpAdapter(Adapter[HttpSettings]):
         photo = at(result, trial.photo, "the result") if trial.photo else None
         picture = photo if isinstance(photo, str) and photo else None
         if trial.valid is not None and not _is_on("trial.valid", trial.valid, result):
-            reason = _sentence("trial.reason", trial.reason, result, "code") or NO_REASON
+            reason = _sentence("trial.reason", trial.reason, result, "code") or no_reason()
             return Outcome(False, reason, numbers, picture)
         return Outcome(True, "", numbers, picture)
 
@@ -168,7 +171,7 @@ class HttpAdapter(Adapter[HttpSettings]):
         try:
             if state is None:
                 self._ask("read", self.settings.read, {}, deadline)
-                return Health(True, f"{self._client.where} answers")
+                return Health(True, say("http.answers", where=self._client.where))
             body = self._ask("state.ask", state.ask, {}, deadline)
             interlocks = {name: _is_on(name, signal, body) for name, signal in state.interlocks.items()}
             if alarm := _sentence("state.alarm", state.alarm, body, "alarm"):
@@ -176,7 +179,8 @@ class HttpAdapter(Adapter[HttpSettings]):
             ready = state.ready is None or _is_on("state.ready", state.ready, body)
         except RefusedError as error:
             return Health(False, str(error))
-        return Health(ready, f"{self._client.where} is {'ready' if ready else 'not ready'}", interlocks)
+        told = say("handshake.ready" if ready else "handshake.not_ready", where=self._client.where)
+        return Health(ready, told, interlocks)
 
     def inspect(self, deadline_s: float) -> Sequence[Inspected]:
         """Every path into the answers, and whether the methods that change something are allowed."""
@@ -258,7 +262,7 @@ class HttpAdapter(Adapter[HttpSettings]):
 
     def _begin(self, deadline_s: float) -> Deadline:
         if not self._opened:
-            raise LinkError("the adapter is not open")
+            raise LinkError(say("adapter.not_open"))
         return Deadline(deadline_s)
 
     def _ask(self, what: str, request: Request, values: Mapping[str, object], deadline: Deadline) -> Any:
@@ -278,7 +282,7 @@ def _plain(raw: Raw, value: Value) -> Raw:
 
 def _raw(name: str, found: object) -> Raw:
     if not isinstance(found, bool | int | float | str):
-        raise LinkError(f"{name} reads {shown(found)}, which is neither a number nor a text")
+        raise LinkError(say("machine.neither", name=name, value=written(found)))
     return found
 
 

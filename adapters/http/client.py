@@ -15,6 +15,7 @@ from adapters.http.requests import HttpConnection
 from adapters.shared.contact import speaks_tls, tls_words, why_not_reached
 from adapters.shared.values import LONGEST_MESSAGE, Deadline, quoted
 from tuner.adapter import AdapterError, DeadlineError, LinkError, RefusedError
+from tuner.basics.sentences import NOTHING, Sentence, say
 from tuner.basics.text import shown
 
 _LATER = (408, 423, 425, 429)  # and all from 500: trying again may help
@@ -40,13 +41,13 @@ class HttpClient:
         self.secure = at.scheme == "https"
         self.host, self.port = at.hostname or "", at.port or (443 if self.secure else 80)
         self._root = at.path.rstrip("/")
-        self.where = f"the machine at {settings.base}"
+        self.where = say("machine.named", address=settings.base)
 
     def ask(self, what: str, method: str, path: str, body: Any, deadline: Deadline, timeout_s: float) -> Answer:
         """One request and its answer, whatever its status."""
         left_s = deadline.left_s()
         if left_s == 0:
-            raise DeadlineError(f"{self.where} did not answer to {what} within {deadline.seconds:g} s")
+            raise DeadlineError(self._slow(what, deadline.seconds))
         limit = Deadline(min(left_s, timeout_s))
         headers = {"Accept": "application/json", **self._settings.headers, **self._secrets()}
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
@@ -63,23 +64,27 @@ class HttpClient:
         except TimeoutError as error:
             raise self._late(what, deadline, timeout_s) from error
         except ssl.SSLError as error:
-            raise LinkError(f"{self.where} cannot be spoken to: {tls_words(error)}") from error
+            raise LinkError(say("http.not_spoken_to", where=self.where, why=tls_words(error))) from error
         except (OSError, http.client.HTTPException) as error:
-            why = why_not_reached(self.host, self.port, max(limit.left_s(), 0.05), tls=self.secure) or str(error)
-            if not self.secure and "encryption" in why:
-                why = f"port {self.port} wants encryption: write https instead of http into base"
-            raise LinkError(f"{self.where} does not answer to {what}: {why}") from error
+            why = why_not_reached(self.host, self.port, max(limit.left_s(), 0.05), tls=self.secure)
+            if not self.secure and why.code == "contact.wants_tls":
+                why = say("http.port_wants_tls", port=self.port)
+            raise LinkError(say("machine.no_answer_to", where=self.where, what=what, why=why or str(error))) from error
         finally:
             if response is not None:
                 response.close()
             connection.close()
 
+    def _slow(self, what: str, seconds: float) -> Sentence:
+        told = say("machine.did_not_answer_to", what=what)
+        return say("handshake.too_late", where=self.where, what=told, seconds=seconds)
+
     def _late(self, what: str, deadline: Deadline, timeout_s: float) -> AdapterError:
         if deadline.left_s() == 0:
-            return DeadlineError(f"{self.where} did not answer to {what} within {deadline.seconds:g} s")
+            return DeadlineError(self._slow(what, deadline.seconds))
         if not self.secure and speaks_tls(self.host, self.port, min(1.0, deadline.left_s())):
-            return LinkError(f"{self.where} wants encryption: write https instead of http into base")
-        return LinkError(f"{self.where} did not answer to {what} within {timeout_s:g} s")
+            return LinkError(say("http.wants_tls", where=self.where))
+        return LinkError(self._slow(what, timeout_s))
 
     def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
         if not self.secure:
@@ -90,7 +95,7 @@ class HttpClient:
             if tls and tls.certificate_file:
                 context.load_cert_chain(tls.certificate_file, tls.key_file)
         except OSError as error:
-            raise RefusedError(f"the certificates for {self.where} cannot be used: {error}") from error
+            raise RefusedError(say("machine.certificates", where=self.where, why=str(error))) from error
         return http.client.HTTPSConnection(self.host, self.port, timeout=timeout_s, context=context)
 
     def _body(self, sock: socket.socket, response: http.client.HTTPResponse, limit: Deadline) -> bytes:
@@ -104,7 +109,7 @@ class HttpClient:
             if limit.left_s() == 0:
                 raise TimeoutError
             raw += piece
-        raise LinkError(f"{self.where} answered with more than {LONGEST_MESSAGE} bytes")
+        raise LinkError(say("http.too_long", where=self.where, most=LONGEST_MESSAGE))
 
     def _secrets(self) -> dict[str, str]:
         path = self._settings.headers_file
@@ -112,13 +117,13 @@ class HttpClient:
             return {}
         try:
             if path.stat().st_mode & _OTHERS:
-                raise RefusedError(f"the file {path} with secret headers can be read by others: chmod 600 {path}")
+                raise RefusedError(say("http.headers_open", file=str(path)))
             lines = path.read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise RefusedError(f"the file with secret headers cannot be read: {error}") from error
+            raise RefusedError(say("http.headers_unread", why=str(error))) from error
         pairs = [line.partition(":") for line in lines if line.strip() and not line.startswith("#")]
         if any(not colon for _, colon, _ in pairs):
-            raise RefusedError(f'{path} has a line that is no header; write for example "Authorization: Bearer abc"')
+            raise RefusedError(say("http.no_header", file=str(path)))
         return {name.strip(): value.strip() for name, _, value in pairs}
 
     def checked(self, what: str, answer: Answer) -> Any:
@@ -131,18 +136,19 @@ class HttpClient:
         status = answer.status
         if 200 <= status < 300:
             return answer.body
-        said = f": {quoted(_words(answer.body))}" if answer.body is not None else ""
+        said = say("http.said", text=quoted(_words(answer.body))) if answer.body is not None else ""
+        told = {"where": self.where, "what": what, "status": status}
         if status in _LATER or status >= 500:
-            raise LinkError(f"{self.where} cannot answer to {what} now (status {status}){said}")
+            raise LinkError(say("http.not_now", **told, said=said))
         if 300 <= status < 400:
-            raise RefusedError(f"{self.where} sends {what} to another address (status {status}): write that into base")
+            raise RefusedError(say("http.elsewhere", **told))
         advice = {
-            401: "; it wants to know who asks: look at headers_file",
-            403: "; we may not: look at headers_file and at the rights of its user",
-            404: "; there is nothing at this path: look for a slip in base and path",
-            405: f"; allowed there: {answer.allow or 'another method'}",
-        }.get(status, "")
-        raise RefusedError(f"{self.where} refuses {what} (status {status}){advice}{said}")
+            401: lambda: say("http.who_asks"),
+            403: lambda: say("http.may_not"),
+            404: lambda: say("http.nothing_there"),
+            405: lambda: say("http.other_method", allowed=answer.allow or "?"),
+        }.get(status, lambda: NOTHING)()
+        raise RefusedError(say("http.refuses", **told, advice=advice, said=said))
 
 
 def _json(raw: bytes) -> Any:

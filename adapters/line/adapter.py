@@ -27,7 +27,7 @@ from tuner.adapter import (
     check_setting,
 )
 from tuner.basics.address import endpoint_address, file_address
-from tuner.basics.text import listed
+from tuner.basics.sentences import say
 
 
 class LineSettings(AdapterSettings):
@@ -116,7 +116,7 @@ class LineAdapter(Adapter[LineSettings]):
         setting = report.setting if isinstance(report, Present) else {}
         names = [parameter.name for parameter in self.parameters]
         if setting and set(setting) != set(names):
-            raise LinkError(f"the controller's setting has {listed(setting)}; it must have exactly {listed(names)}")
+            raise LinkError(say("line.setting", has=list(setting), names=names))
         return {p.name: value_from_json(p, setting[p.name]) for p in self.parameters} if setting else {}
 
     def run_trial(self, tag: str, deadline_s: float) -> Outcome:
@@ -126,7 +126,7 @@ class LineAdapter(Adapter[LineSettings]):
             return Outcome(False, report.reason, report.measurements, report.photo or None)
         if isinstance(report, Valid):
             return Outcome(True, "", report.measurements, report.photo or None)
-        raise LinkError(f'the controller says "{report.state}" about part {tag}')
+        raise LinkError(say("line.about_part", state=report.state, tag=tag))
 
     def health(self, deadline_s: float) -> Health:
         """What the controller says; one that refuses is not well, one that does not answer is a lost link."""
@@ -136,7 +136,7 @@ class LineAdapter(Adapter[LineSettings]):
             return Health(False, str(error))
         if isinstance(report, HealthReport):
             return Health(report.ok, report.text, report.interlocks)
-        return Health(False, f'the controller says "{report.state}" about its health')
+        return Health(False, say("line.about_health", state=report.state))
 
     def close(self) -> None:
         """Let go of the address."""
@@ -147,12 +147,12 @@ class LineAdapter(Adapter[LineSettings]):
 
     def _perform(self, job: Job, deadline_s: float) -> FinalReport:
         if self._link is None:
-            raise LinkError("the link to the controller is not open")
+            raise LinkError(say("line.not_open"))
         report = self._link.desk.perform(job, deadline_s)
         if isinstance(report, Refused):
-            raise RefusedError(f"the controller refuses {job.do}: {report.reason}")
+            raise RefusedError(say("line.refuses", job=job.do, why=report.reason))
         if report.state == "failed":
-            raise LinkError(f"the controller could not do {job.do}: {report.reason}")
+            raise LinkError(say("line.failed", job=job.do, why=report.reason))
         return report
 
     def _curve(self) -> Curve | None:
@@ -171,7 +171,9 @@ class LineAdapter(Adapter[LineSettings]):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._drop_lock()
-            raise LinkError(f"the address {self.settings.address} cannot be used: {path}: {error.strerror}") from error
+            raise LinkError(
+                say("line.address", address=self.settings.address, why=f"{path}: {error.strerror}")
+            ) from error
 
     def _drop_lock(self) -> None:
         if self._lock is not None:

@@ -18,6 +18,7 @@ from adapters.line.protocol import (
     on_one_line,
 )
 from tuner.adapter import DeadlineError, LinkError
+from tuner.basics.sentences import Sentence, say
 
 _KEPT_OUTCOMES = 1000
 _LOOK_S = 0.25  # of a wait of this length no more counts as silence, however late this process was woken
@@ -55,7 +56,9 @@ class Desk:
             self._job, self._final, self._trouble = job, None, ""
             self._wake()
             try:
-                self._wait(lambda: self._final is not None, deadline_s, f"did not finish {job.job}", self._silent_s)
+                self._wait(
+                    lambda: self._final is not None, deadline_s, say("line.did_not_finish", job=job.job), self._silent_s
+                )
                 return self._final  # type: ignore[return-value]  # the wait ends only when it is there
             finally:
                 self._job = None  # what nobody waits for any more is not handed out
@@ -65,9 +68,9 @@ class Desk:
         with self._changed:
             self._trouble = ""
             self._wake()
-            self._wait(lambda: self._silence_s() <= self._silent_s, deadline_s, "did not say anything", math.inf)
+            self._wait(lambda: self._silence_s() <= self._silent_s, deadline_s, say("line.said_nothing"), math.inf)
 
-    def _wait(self, met: Callable[[], bool], deadline_s: float, what: str, silent_s: float) -> None:
+    def _wait(self, met: Callable[[], bool], deadline_s: float, what: Sentence, silent_s: float) -> None:
         begin = self._clock()
         end = begin + deadline_s
         late_s = 0.0  # the link's thread was then late too: what the controller said may lie in the socket
@@ -78,10 +81,11 @@ class Desk:
             last = begin if self._heard_at is None else max(begin, self._heard_at)
             silent_at = last + silent_s + late_s
             if now >= silent_at or (now >= end and last == begin):
-                hint = f" ({self._hint})" if self._hint else ""
-                raise LinkError(f"the controller {self._silence()}{hint}")
+                raise LinkError(
+                    say("line.hint", text=self._silence(), hint=self._hint) if self._hint else self._silence()
+                )
             if now >= end:
-                raise DeadlineError(f"the controller {what} within {deadline_s:g} s")
+                raise DeadlineError(say("line.too_late", what=what, seconds=deadline_s))
             wait_s = min(end - now, silent_at - now, _LOOK_S)
             self._changed.wait(wait_s)
             late_s += max(0.0, self._clock() - now - wait_s)
@@ -89,8 +93,8 @@ class Desk:
     def _silence_s(self) -> float:
         return math.inf if self._heard_at is None else self._clock() - self._heard_at
 
-    def _silence(self) -> str:
-        return "has not been heard yet" if self._heard_at is None else f"is silent since {self._silence_s():.1f} s"
+    def _silence(self) -> Sentence:
+        return say("line.unheard") if self._heard_at is None else say("line.silent", seconds=self._silence_s())
 
     def posted(self) -> Job | None:
         """The job that somebody waits for."""
@@ -118,7 +122,7 @@ class Desk:
                 if report.state in (*ANSWERS[self._job.do], "refused", "failed"):
                     self._final = report
                 else:
-                    self._trouble = f'the controller says "{report.state}" about {report.job}, which is no answer to it'
+                    self._trouble = say("line.no_answer", state=report.state, job=report.job)
                 self._changed.notify_all()
             return wanted
 

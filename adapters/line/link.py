@@ -11,6 +11,7 @@ import zmq
 from adapters.line.desk import Desk
 from adapters.line.protocol import LARGEST_BYTES
 from tuner.adapter import LinkError
+from tuner.basics.sentences import say
 
 _DROPPED_BYTES = 4 * LARGEST_BYTES  # up to this much is read and complained about; more, and libzmq hangs up
 _LAST_WORDS_MS = 200
@@ -53,7 +54,7 @@ class Link(ABC):
         except (zmq.ZMQError, OSError) as error:
             self._context.destroy(linger=0)
             os.close(self._wake_fd)
-            raise LinkError(f"the address {self.plan.address} cannot be used: {error}") from error
+            raise LinkError(say("line.address", address=self.plan.address, why=str(error))) from error
         self._thread.start()
 
     def stop(self) -> None:

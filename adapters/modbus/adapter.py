@@ -20,6 +20,7 @@ from adapters.shared.contact import quiet, why_no_device, why_not_reached
 from adapters.shared.values import Deadline
 from tuner.adapter import AdapterError, AdapterSettings, LinkError, Offered, ParameterInfo, RefusedError
 from tuner.basics.address import file_address, host_address
+from tuner.basics.sentences import Sentence, say, written
 from tuner.basics.text import shown
 from tuner.handshake import HandshakeAdapter, Place, Raw
 
@@ -30,15 +31,9 @@ try:
 except ImportError as error:
     raise ImportError('the Modbus adapter needs pymodbus: pip install "process-tuner[modbus]"') from error
 
-_REFUSALS = {1: "illegal function", 2: "illegal address", 3: "illegal value"}
-_ADVICE = {
-    1: ": the device does not know this function; take another table, or bit_writes",
-    2: ": look into its register list; 40101 of a manual is address 100 of the table holding",
-    3: "",
-}
+_REFUSALS = {1: "illegal_function", 2: "illegal_address", 3: "illegal_value"}
 _READ_FUNCTIONS = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
-_FAILURES = {4: "device failure", 5: "not finished yet", 6: "device busy", 8: "memory parity error",
-             10: "gateway has no path", 11: "device behind the gateway does not answer"}  # fmt: skip
+_FAILURES = {4: "failure", 5: "not_finished", 6: "busy", 8: "parity", 10: "no_path", 11: "behind_gateway"}
 
 
 class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
@@ -99,7 +94,9 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
             with contextlib.suppress(AdapterError):  # it is only tried out
                 self._read(self._one_place())
         if self._client is None:
-            self._client = connected(self.settings, min(self.settings.timeout_s, self._left_s("did not answer")))
+            self._client = connected(
+                self.settings, min(self.settings.timeout_s, self._left_s(say("machine.did_not_answer")))
+            )
 
     def _one_place(self) -> dict[str, Place]:
         trial = self.settings.trial
@@ -127,7 +124,7 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
         if place.form != "bool":
             return number
         if number not in (0, 1):
-            raise LinkError(f"{name} reads {number}, but a bool is 0 or 1: is its type right?")
+            raise LinkError(say("modbus.no_bool", name=name, value=number))
         return bool(number)
 
     def _write(self, values: Sequence[tuple[str, Place, Raw]]) -> None:
@@ -170,14 +167,14 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
         if place.form == "text":
             text = str(raw).encode("ascii", "replace")
             if len(text) > 2 * place.words:
-                raise RefusedError(f"{name} has room for {2 * place.words} characters, not for {shown(raw)}")
+                raise RefusedError(say("machine.no_room", name=name, room=2 * place.words, value=written(raw)))
             return self._words(text.ljust(2 * place.words, b"\0"))
         if isinstance(raw, str):
-            raise RefusedError(f"{name} is a register of numbers, not for {shown(raw)}")
+            raise RefusedError(say("modbus.numbers_only", name=name, value=written(raw)))
         try:
             data = struct.pack(FORMATS[place.form], raw if place.form.startswith("float") else round(raw))
         except (struct.error, OverflowError) as error:
-            raise RefusedError(f"{name} = {raw:g} does not fit into {place.form}") from error
+            raise RefusedError(say("machine.does_not_fit", name=name, value=float(raw), type=place.form)) from error
         words = self._words(data)
         return words if self.settings.word_order == "big" else words[::-1]
 
@@ -191,32 +188,34 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
 
     def _ask(self, what: str, table: Table, address: int, count: int, words: Sequence[int] | None = None) -> list[int]:
         """One request: read `count` values, or write `words`."""
-        left_s = self._left_s(f"did not answer to {what}")
+        left_s = self._left_s(say("machine.did_not_answer_to", what=what))
         client = self._client
         if client is None:
-            raise LinkError(f"the connection to {self._where()} is lost")
+            raise LinkError(say("machine.connection_lost", where=self._where()))
         timeout_s = min(self.settings.timeout_s, left_s)
         client.comm_params.timeout_connect = client.transaction.comm_params.timeout_connect = timeout_s
         try:
             response = self._request(client, table, address, count, words)
         except (ModbusException, OSError) as error:
             self._drop()  # a late answer must not be taken for the next one
-            left_s = self._left_s(f"did not answer to {what}")
+            left_s = self._left_s(say("machine.did_not_answer_to", what=what))
             why = _silence(self.settings, min(self.settings.timeout_s, left_s)) or str(error)
-            raise LinkError(f"{self._where()} does not answer to {what}: {why}") from error
+            raise LinkError(say("machine.no_answer_to", where=self._where(), what=what, why=why)) from error
         if response.isError():
             code = response.exception_code
             if code in _REFUSALS:
+                why = say(f"modbus.{_REFUSALS[code]}")
                 raise RefusedError(
-                    f"{self._where()} refuses {what} ({table} {address}): {_REFUSALS[code]}{_ADVICE[code]}"
+                    say("machine.refuses", where=self._where(), what=f"{what} ({table} {address})", why=why)
                 )
-            raise LinkError(f"{self._where()} cannot answer to {what}: {_FAILURES.get(code, f'error {code}')}")
+            why = say(f"modbus.{_FAILURES[code]}") if code in _FAILURES else say("modbus.error", code=code)
+            raise LinkError(say("machine.cannot_answer", where=self._where(), what=what, why=why))
         if words is not None:
             return []
         answer = [int(bit) for bit in response.bits] if table in ("coil", "discrete") else list(response.registers)
         if len(answer) < count:
             self._drop()
-            raise LinkError(f"{self._where()} answered to {what} with {len(answer)} values instead of {count}")
+            raise LinkError(say("machine.other_count", where=self._where(), what=what, has=len(answer), count=count))
         return answer[:count]
 
     def _request(
@@ -257,35 +256,35 @@ def _register(name: str, place: Place) -> Register:
 
 def where(settings: ModbusConnection) -> str:
     """The machine, for messages."""
-    return f"the machine at {settings.serial.port if settings.serial else settings.host}"
+    return say("machine.named", address=settings.serial.port if settings.serial else settings.host)
 
 
 def connected(settings: ModbusConnection, timeout_s: float) -> ModbusTcpClient | ModbusSerialClient:
     """A client that has a connection."""
     quiet("pymodbus.logging")
     if settings.serial and (why := why_no_device(settings.serial.port)):
-        raise LinkError(f"{where(settings)} does not answer: {why}")
+        raise LinkError(say("machine.silent", where=where(settings), why=why))
     client = _new_client(settings, timeout_s)
     if client.connect():
         return client
     client.close()  # type: ignore[no-untyped-call]
-    why = "another program may use the port" if settings.serial else _unreached(settings, timeout_s)
-    raise LinkError(f"{where(settings)} does not answer: {why}")
+    why = say("modbus.port_used") if settings.serial else _unreached(settings, timeout_s)
+    raise LinkError(say("machine.silent", where=where(settings), why=why))
 
 
-def _unreached(settings: ModbusConnection, timeout_s: float) -> str:
+def _unreached(settings: ModbusConnection, timeout_s: float) -> Sentence:
     port = settings.port or (802 if settings.tls else 502)
     why = why_not_reached(settings.host or "", port, timeout_s, tls=settings.tls is not None)
-    return why or "it takes connections, but not ours: look whether ca_file, certificate_file and key_file belong to it"
+    return why or say("modbus.not_ours")
 
 
-def _silence(settings: ModbusConnection, timeout_s: float) -> str:
+def _silence(settings: ModbusConnection, timeout_s: float) -> Sentence:
     """Why a machine that takes connections does not answer."""
     if settings.serial:
-        return f"look at unit_id {settings.unit_id}, baudrate, parity, stopbits and the wires A and B"
+        return say("modbus.serial_silent", unit=settings.unit_id)
     port = settings.port or (802 if settings.tls else 502)
     why = why_not_reached(settings.host or "", port, timeout_s, tls=settings.tls is not None)
-    return why or f"it takes connections and says nothing: is this a Modbus port, and unit_id {settings.unit_id} right?"
+    return why or say("modbus.silent", unit=settings.unit_id)
 
 
 def _new_client(s: ModbusConnection, timeout_s: float) -> ModbusTcpClient | ModbusSerialClient:

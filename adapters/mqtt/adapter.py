@@ -12,10 +12,10 @@ from adapters.mqtt.topics import MqttSettings, ResultWords, one_by_one, topic_co
 from adapters.shared.paths import at, filled, leaves
 from adapters.shared.reaching import ReachingAdapter
 from adapters.shared.values import (
-    NO_REASON,
     AlarmError,
     Deadline,
     deviations,
+    no_reason,
     object_from_json,
     outcome_from_json,
     quoted,
@@ -37,7 +37,7 @@ from tuner.adapter import (
     check_setting,
 )
 from tuner.basics.address import host_address
-from tuner.basics.text import shown
+from tuner.basics.sentences import Sentence, say
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
                 message["id"] = request
             self._link.publish(self.settings.set, json.dumps(message), deadline)
         if self.settings.accepted:
-            what = "the machine neither accepted nor refused the setting"
+            what = say("mqtt.neither")
             self._wait(lambda m: self._accepted(m, request), since, deadline, what)
         if not self.settings.ask:
             self._wait_until_it_has(setting, since, deadline)
@@ -126,7 +126,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
             self._link.publish(self.settings.ask, json.dumps({"id": request}), deadline)
         values = self._values(since, request)
         if values is None:
-            what = "the machine did not tell all its values"
+            what = say("mqtt.not_all_values")
             values = self._wait(lambda _: self._values(since, request), since, deadline, what)
         return values
 
@@ -140,16 +140,16 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         text = self.settings.trigger_text
         payload = json.dumps({"tag": tag}) if text is None else text.format(tag=tag)
         self._link.publish(self.settings.trigger, payload, deadline)
-        what = f"the machine told no result for {tag}"
+        what = say("mqtt.no_result", tag=tag)
         try:
             return self._wait(lambda m: self._result(m, tag, since), since, deadline, what)
         except AlarmError as error:
-            return Outcome(valid=False, reason=f"alarm: {error.alarm}")
+            return Outcome(valid=False, reason=say("machine.alarm", alarm=error.alarm))
 
     def health(self, deadline_s: float) -> Health:
         """The machine's last word on itself, its alarm and its interlocks; what is not known does not hold."""
         if not self._wanted:
-            return Health(False, "the adapter is not open")
+            return Health(False, say("adapter.not_open"))
         try:
             deadline = self._ready(deadline_s)
             if self.settings.ask:
@@ -160,7 +160,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         interlocks = {
             name: self._state(lock.topic, known_by) == lock.holds for name, lock in self.settings.interlocks.items()
         }
-        return Health(True, f"the machine is there, at the broker {self.settings.host}", interlocks)
+        return Health(True, say("mqtt.well", host=self.settings.host), interlocks)
 
     def close(self) -> None:
         """Leave the broker."""
@@ -177,7 +177,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
             self._link.refresh(deadline)
             state = self._state(self.settings.status, deadline)
             if state is None:
-                raise LinkError(f"nobody says on {self.settings.status} whether the machine is there")
+                raise LinkError(say("mqtt.no_status", topic=self.settings.status))
             self._check_status(state)
         alarm = self._link.latest(self.settings.alarm) if self.settings.alarm else None
         if alarm is not None:
@@ -196,13 +196,13 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
 
     def _check_status(self, state: str) -> None:
         if state != self.settings.online:
-            raise LinkError(f"the machine is not there: {self.settings.status} says {quoted(state)}")
+            raise LinkError(say("mqtt.away", topic=self.settings.status, state=quoted(state)))
 
     def _check_alarm(self, text: str) -> None:
         if text not in self.settings.alarm_off:
-            raise AlarmError(f"the machine has an alarm: {text}", text)
+            raise AlarmError(say("mqtt.alarm", alarm=text), text)
 
-    def _wait(self, check: Callable[[Received], T | None], since: int, deadline: Deadline, what: str) -> T:
+    def _wait(self, check: Callable[[Received], T | None], since: int, deadline: Deadline, what: Sentence) -> T:
         """Wait for an answer, and hear if the machine goes away or has an alarm instead."""
 
         def checked(message: Received) -> T | None:
@@ -221,7 +221,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
         if answer.get("id") != request:
             return None
         if "refused" in answer:
-            raise RefusedError(f"the machine refuses the setting: {answer['refused'] or NO_REASON}")
+            raise RefusedError(say("mqtt.refuses", why=str(answer["refused"] or no_reason())))
         return True
 
     def _values(self, since: int, request: str = "") -> dict[str, Value] | None:
@@ -241,7 +241,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
                 return None
             name = names[parameter.name]
             if name not in told:
-                raise LinkError(f"the machine told its values without {shown(name)}")
+                raise LinkError(say("mqtt.without", name=name))
             values[parameter.name] = value_from_json(parameter, told[name])
         return values
 
@@ -264,15 +264,15 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
     def _wait_until_it_has(self, setting: Setting, since: int, deadline: Deadline) -> None:
         """Wait until the values that the machine tells by itself are those of the setting."""
 
-        def off() -> list[str]:
+        def off() -> list[Sentence]:
             values = self._values(0)
-            return ["it told no values"] if values is None else deviations(setting, values, self.parameters)
+            return [say("mqtt.no_values")] if values is None else deviations(setting, values, self.parameters)
 
         if off():
             try:
-                self._wait(lambda _: None if off() else True, since, deadline, "the machine does not have the setting")
+                self._wait(lambda _: None if off() else True, since, deadline, say("mqtt.not_taken"))
             except DeadlineError as error:
-                raise DeadlineError(f"{error}: {'; '.join(off())}") from error
+                raise DeadlineError(say("mqtt.off", why=str(error), what=off())) from error
 
     def _made_before(self, tag: str) -> Outcome | None:
         """The part with this tag if the machine has already told of it."""
@@ -291,7 +291,7 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
             return None if message.retained else self._worded(message, self.settings.result_words, since)
         result = object_from_json(message.payload, "the machine")
         if not isinstance(result.get("tag"), str):
-            raise LinkError(f"the machine told a result without the tag of its part: {quoted(message.payload)}")
+            raise LinkError(say("mqtt.no_tag", text=quoted(message.payload)))
         return outcome_from_json(result, "the machine") if result["tag"] == tag else None
 
     def _worded(self, message: Received, words: ResultWords, since: int) -> Outcome:
@@ -303,9 +303,9 @@ class MqttAdapter(ReachingAdapter[MqttSettings]):
 
         word = _text(message)
         if word in words.non_valid:
-            return Outcome(False, since_trigger(words.reason) or NO_REASON)
+            return Outcome(False, since_trigger(words.reason) or no_reason())
         if word not in words.valid:
-            raise LinkError(f"the machine told the result {quoted(word)}, which is neither valid nor non-valid")
+            raise LinkError(say("mqtt.other_result", text=quoted(word)))
         told = {name: since_trigger(topic) for name, topic in words.measurements.items()}
         return Outcome(True, measurements={name: _number(name, text) for name, text in told.items() if text})
 
@@ -335,5 +335,5 @@ def _number(name: str, text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise LinkError(f"the measurement {name} is {shown(text)}, which is not a finite number")
+        raise LinkError(say("machine.measurement", name=name, text=text))
     return number

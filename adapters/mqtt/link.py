@@ -18,6 +18,7 @@ from pydantic import Field
 from adapters.shared.contact import tls_words, why_not_reached
 from adapters.shared.values import Deadline
 from tuner.adapter import AdapterError, AdapterSettings, DeadlineError, LinkError, RefusedError
+from tuner.basics.sentences import Sentence, say
 
 try:
     import aiomqtt
@@ -107,25 +108,24 @@ class MqttLink:
             self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(started)), daemon=True)
             self._thread.start()
             started.wait()
-        where = f"the broker {self._settings.host}:{_port(self._settings)}"
+        where = say("mqtt.broker", address=f"{self._settings.host}:{_port(self._settings)}")
         try:
             self._call(self._connect(options, deadline.left_s()), deadline)
         except DeadlineError:
+            late = say("handshake.too_late", where=where, what=say("machine.did_not_answer"), seconds=deadline.seconds)
             why = self._why()
-            raise LinkError(
-                f"{where} did not answer within {deadline.seconds:g} s{f': {why}' if why else ''}"
-            ) from None
+            raise LinkError(say("machine.because", text=late, why=why) if why else late) from None
         except aiomqtt.MqttCodeError as error:
             code = getattr(error.rc, "value", error.rc)
             if code in _REFUSING_CODES:
-                raise RefusedError(f"{where} does not let us in: {error}") from error
-            raise LinkError(f"{where} cannot be reached: {self._why() or error}") from error
+                raise RefusedError(say("mqtt.not_let_in", where=where, why=str(error))) from error
+            raise LinkError(say("mqtt.unreachable", where=where, why=self._why() or str(error))) from error
         except (aiomqtt.MqttError, OSError, ValueError) as error:
             trouble = _tls_trouble(error)
             why = tls_words(trouble) if trouble is not None else self._why()
-            raise LinkError(f"{where} cannot be reached: {why or error}") from error
+            raise LinkError(say("mqtt.unreachable", where=where, why=why or str(error))) from error
 
-    def _why(self) -> str:
+    def _why(self) -> Sentence:
         return why_not_reached(self._settings.host, _port(self._settings), _LOOK_S, tls=self._settings.tls is not None)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class MqttLink:
                 self._unless_cut(lambda client: client.subscribe(self._topics[-1], self._settings.qos)), deadline
             )
         except aiomqtt.MqttError as error:
-            raise LinkError(f"the broker does not answer: {error}") from error
+            raise LinkError(say("mqtt.silent", why=str(error))) from error
 
     def publish(self, topic: str, payload: str, deadline: Deadline) -> None:
         """Send a message; with QoS 1 or 2 the broker has it when this returns."""
@@ -151,7 +151,7 @@ class MqttLink:
             qos = self._settings.qos
             self._call(self._unless_cut(lambda client: client.publish(topic, payload, qos)), deadline)
         except aiomqtt.MqttError as error:
-            raise LinkError(f"the message for {topic} could not be sent: {error}") from error
+            raise LinkError(say("mqtt.not_sent", topic=topic, why=str(error))) from error
 
     def mark(self) -> int:
         """The number of the last message, to wait for later ones."""
@@ -179,9 +179,9 @@ class MqttLink:
                 fresh = [message for message in self._messages if message.number > since]
                 if not fresh:
                     if self._lost:
-                        raise LinkError(f"the connection to the broker is lost: {self._lost}")
+                        raise LinkError(say("mqtt.lost", why=self._lost))
                     if not self._news.wait(deadline.left_s()):
-                        raise DeadlineError(f"{what} within {deadline.seconds:g} s")
+                        raise DeadlineError(say("mqtt.too_late", what=what, seconds=deadline.seconds))
                     continue
             for message in fresh:  # outside of the lock: a check may raise, and takes its time
                 since = message.number
@@ -195,13 +195,13 @@ class MqttLink:
         """Run a coroutine in the loop's thread and wait for it."""
         if self._loop is None:
             work.close()
-            raise LinkError("not connected to the broker")
+            raise LinkError(say("mqtt.not_connected"))
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(max(deadline.left_s(), 0.001))
         except TimeoutError:
             future.cancel()
-            raise DeadlineError(f"the broker did not answer within {deadline.seconds:g} s") from None
+            raise DeadlineError(say("mqtt.slow", seconds=deadline.seconds)) from None
 
     async def _serve(self, started: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
@@ -251,7 +251,7 @@ class MqttLink:
         for topic in (*self._topics, *self._topics[-1:]):
             for code in await client.subscribe(topic, qos):
                 if (code if isinstance(code, int) else code.value) >= _REFUSED_BY_BROKER:
-                    raise RefusedError(f"the broker does not let us read {topic}")
+                    raise RefusedError(say("mqtt.not_let_read", topic=topic))
         settled = 0
         while settled < _TICKS:
             settled = 0 if len(client.messages) else settled + 1
@@ -280,14 +280,14 @@ class MqttLink:
     async def _unless_cut(self, work: Callable[[aiomqtt.Client], Coroutine[Any, Any, object]]) -> None:
         """Do something with the client; aiomqtt would wait for answers that cannot come any more."""
         if self._client is None or self._lost:
-            raise LinkError(f"the connection to the broker is lost: {self._lost}")
+            raise LinkError(say("mqtt.lost", why=self._lost))
         self._client.timeout = math.inf  # deadlines are ours, and differ from call to call
         working = asyncio.create_task(work(self._client))
         cut = asyncio.create_task(self._cut.wait())
         try:
             await asyncio.wait((working, cut), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                raise LinkError(f"the connection to the broker is lost: {self._lost}")
+                raise LinkError(say("mqtt.lost", why=self._lost))
             await working
         finally:
             working.cancel()

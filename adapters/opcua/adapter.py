@@ -15,6 +15,7 @@ from adapters.opcua.node_map import NODE_ID, Element, Node, OpcuaConnection, Opc
 from adapters.opcua.variants import INTEGERS, variant
 from tuner.adapter import AdapterError, AdapterSettings, LinkError, Offered, ParameterInfo, RefusedError
 from tuner.basics.address import endpoint_address
+from tuner.basics.sentences import say, written
 from tuner.basics.text import shown
 from tuner.handshake import HandshakeAdapter, Place, Raw, whole, with_bit
 
@@ -111,7 +112,7 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
         self._drop(polite=True)
 
     def _where(self) -> str:
-        return f"the machine at {self.settings.endpoint}"
+        return say("machine.named", address=self.settings.endpoint)
 
     def _drop(self, *, polite: bool = False) -> None:
         link, self._link, self._types, self._pulse = self._link, None, {}, None
@@ -128,10 +129,10 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
             except RefusedError:  # it answers; what is wrong with this place is told when it is needed
                 pass
         if self._link is None:
-            self._left_s("did not answer")
+            self._left_s(say("machine.did_not_answer"))
             self._link = Link(self.settings, self.settings.timeout_s)
             try:
-                self._ask("a connection", lambda link: link.connect())
+                self._ask(say("machine.a_connection"), lambda link: link.connect())
             except AdapterError:
                 self._drop()
                 raise
@@ -143,22 +144,23 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
 
     def _ask(self, what: str, request: Callable[[Link], Coroutine[Any, Any, T]]) -> T:
         """One request; a connection that failed is dropped, so that the next call makes a new one."""
-        left_s = self._left_s(f"did not answer to {what}")
+        left_s = self._left_s(say("machine.did_not_answer_to", what=what))
         if self._link is None:
-            raise LinkError(f"the connection to {self._where()} is lost")
+            raise LinkError(say("machine.connection_lost", where=self._where()))
         try:
             return self._link.run(request(self._link), left_s)
         except UaStatusCodeError as error:
             raise self._error(what, ua.StatusCode(error.code)) from error
         except LINK_FAILURES as error:
             self._drop()
-            self._left_s(f"did not answer to {what}")
-            raise LinkError(f"{self._where()} does not answer to {what}: {error or type(error).__name__}") from error
+            self._left_s(say("machine.did_not_answer_to", what=what))
+            why = str(error) or type(error).__name__
+            raise LinkError(say("machine.no_answer_to", where=self._where(), what=what, why=why)) from error
 
     def _error(self, what: str, status: ua.StatusCode) -> AdapterError:
         if status.name in _REFUSALS or status.name.startswith("BadCertificate"):
-            return RefusedError(f"{self._where()} refuses {what}: {status.name}")
-        return LinkError(f"{self._where()} cannot answer to {what}: {status.name}")
+            return RefusedError(say("machine.refuses", where=self._where(), what=what, why=status.name))
+        return LinkError(say("machine.cannot_answer", where=self._where(), what=what, why=status.name))
 
     def _read(self, places: Mapping[str, Place]) -> dict[str, Raw]:
         if not places:
@@ -170,7 +172,15 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
 
         answer = self._ask(", ".join(places), read)
         if len(answer) != len(places):
-            raise LinkError(f"{self._where()} answered with {len(answer)} values instead of {len(places)}")
+            raise LinkError(
+                say(
+                    "machine.other_count",
+                    where=self._where(),
+                    what=", ".join(places),
+                    has=len(answer),
+                    count=len(places),
+                )
+            )
         return {name: self._raw(name, place, data) for (name, place), data in zip(places.items(), answer, strict=True)}
 
     def _raw(self, name: str, place: Place, data: ua.DataValue) -> Raw:
@@ -186,7 +196,7 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
             value = value.Text or ""
         if isinstance(value, bool | int | float | str):
             return value
-        raise LinkError(f"{name} reads {shown(value)}, which is neither a number nor a text")
+        raise LinkError(say("machine.neither", name=name, value=written(value)))
 
     def _kept(self, name: str, place: Place, raw: Raw) -> Raw:
         kind = self._type(name, _node(place))
@@ -347,9 +357,9 @@ def _element(place: Place) -> Element:
 
 def _array(name: str, value: object, index: int) -> Sequence[Any]:
     if not isinstance(value, list):
-        raise LinkError(f"{name} reads {shown(value)}, which is no array: leave out index")
+        raise LinkError(say("opcua.no_array", name=name, value=written(value)))
     if index >= len(value):
-        raise RefusedError(f"{name} has {len(value)} elements, there is no element {index}: they are counted from 0")
+        raise RefusedError(say("opcua.no_element", name=name, count=len(value), index=index))
     return value
 
 
@@ -357,15 +367,13 @@ def _check_fresh(name: str, fresh_s: float, data: ua.DataValue) -> None:
     """Compare the server's two times with each other where it tells both: our own clock may be another."""
     measured = data.SourceTimestamp
     if measured is None:
-        raise LinkError(f"{name} comes without the time at which it was measured: leave out fresh_s")
+        raise LinkError(say("opcua.no_time", name=name))
     now = data.ServerTimestamp or datetime.now(measured.tzinfo or UTC)
     if (now.tzinfo is None) != (measured.tzinfo is None):
         now = now.replace(tzinfo=measured.tzinfo)
     age_s = (now - measured).total_seconds()
     if age_s > fresh_s:
-        raise LinkError(
-            f"{name} has not been measured for {age_s:.1f} s: look whether its sensor and the PLC are alive"
-        )
+        raise LinkError(say("opcua.stale", name=name, seconds=age_s))
 
 
 def _identifier(node: str) -> str:

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from adapters.opcua.certificates import Files, fingerprint, own_fingerprint
 from adapters.opcua.node_map import OpcuaConnection
 from adapters.shared.contact import why_not_reached
+from tuner.basics.sentences import NOTHING, Sentence, say
 
 try:
     from asyncua import ua
@@ -38,37 +39,33 @@ def security_of(endpoint: ua.EndpointDescription) -> tuple[str, str]:
     return endpoint.SecurityPolicyUri.rpartition("#")[2], _MODES.get(endpoint.SecurityMode, "?")
 
 
-def mismatch(connection: OpcuaConnection, endpoints: list[ua.EndpointDescription]) -> str:
+def mismatch(connection: OpcuaConnection, endpoints: list[ua.EndpointDescription]) -> Sentence:
     """Why none of the server's endpoints is as the settings want it, or nothing."""
     security = connection.security
     wanted = (security.policy, security.mode) if security else (_NO_SECURITY, _NO_SECURITY)
     there = sorted({security_of(endpoint) for endpoint in endpoints})
     if wanted in there or not there:
-        return ""
+        return NOTHING
     secure = [one for one in there if one != (_NO_SECURITY, _NO_SECURITY)]
-    listed = ", ".join(f"{policy} with {mode}" for policy, mode in secure) or "none at all"
+    offers = [say("opcua.policy", policy=policy, mode=mode) for policy, mode in secure] or [say("opcua.none_at_all")]
     if security is None:
         policy, mode = secure[-1] if secure else ("?", "?")
-        add = f'add the table {TABLE} with policy = "{policy}" and mode = "{mode}"'
-        return f"it wants security: {add} (it offers {listed})"
+        return say("opcua.wants_security", table=TABLE, policy=policy, mode=mode, offers=offers)
     if not secure:
-        return f"it offers no security: switch it on in the server, or leave out the table {TABLE}"
-    return f"it does not offer {wanted[0]} with {wanted[1]}, but {listed}: change policy and mode"
+        return say("opcua.no_security", table=TABLE)
+    return say("opcua.other_policy", policy=wanted[0], mode=wanted[1], offers=offers)
 
 
-def unreached(connection: OpcuaConnection, timeout_s: float) -> str:
+def unreached(connection: OpcuaConnection, timeout_s: float) -> Sentence:
     """Why there is no connection at all, or nothing if there is."""
     host, port = port_of(connection.endpoint)
     return why_not_reached(host, port, timeout_s, tls=False)
 
 
-def distrust(status: str, where: Files) -> str:
+def distrust(status: str, where: Files) -> Sentence:
     """What to do about a server that does not accept our certificate."""
-    print_ = own_fingerprint(where)
-    return (
-        f"it does not trust tuner's certificate ({status}). In the server, move the certificate with the fingerprint "
-        f"{print_ or '?'} from the rejected to the trusted ones, or load {where.certificate} there; then try again"
-    )
+    told = {"fingerprint": own_fingerprint(where) or "?", "file": str(where.certificate)}
+    return say("opcua.distrust", status=status, **told)
 
 
 def is_distrust(status: str) -> bool:
@@ -76,12 +73,8 @@ def is_distrust(status: str) -> bool:
     return status.startswith(_UNTRUSTED)
 
 
-def unknown_server(where: Files, certificate: bytes | None) -> str:
+def unknown_server(where: Files, certificate: bytes | None) -> Sentence:
     """What to do where the machine's certificate is not there yet."""
     if not certificate:
-        return "it shows no certificate of its own: make one in the server, or leave out the table security"
-    return (
-        f"its certificate is not known yet (no file {where.server}). It shows one with the fingerprint "
-        f"{fingerprint(certificate)}. Compare that with the server's own display; if it is the same, run: "
-        "tuner adapters check opcua --config FILE --trust"
-    )
+        return say("opcua.no_certificate")
+    return say("opcua.unknown_server", file=str(where.server), fingerprint=fingerprint(certificate))

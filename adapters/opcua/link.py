@@ -14,7 +14,7 @@ from adapters.opcua.certificates import Files, files, make_own
 from adapters.opcua.node_map import NODE_ID, OpcuaConnection
 from adapters.shared.contact import quiet
 from tuner.adapter import AdapterError, LinkError, RefusedError
-from tuner.basics.text import shown
+from tuner.basics.sentences import say
 
 try:
     from asyncua import ua
@@ -85,46 +85,41 @@ class Link:
 
     async def _explained(self, error: Exception, where: Files | None) -> AdapterError:
         """What stands in the way of a connection."""
-        at, status = f"the machine at {self._settings.endpoint}", _status(error)
+        at, status = say("machine.named", address=self._settings.endpoint), _status(error)
+        connection = {"where": at, "what": say("machine.a_connection")}
         if why := await asyncio.to_thread(contact.unreached, self._settings, self._timeout_s):
-            return LinkError(f"{at} does not answer: {why}")
+            return LinkError(say("machine.silent", where=at, why=why))
         try:
             endpoints = await contact.offered(self._settings, self._timeout_s)
         except Exception:  # noqa: BLE001 - it is only looked whether there is more to be said
-            why = "it takes calls and says nothing; look whether the server hangs, and whether this is its port"
-            return LinkError(f"{at} does not answer to a connection: {why}")
+            return LinkError(say("machine.no_answer_to", **connection, why=say("opcua.says_nothing")))
         if why := contact.mismatch(self._settings, endpoints):
-            return RefusedError(f"{at} refuses a connection: {why}")
+            return RefusedError(say("machine.refuses", **connection, why=why))
         if status.startswith(("BadIdentityToken", "BadUserAccessDenied")):
-            who = (
-                f"the user {self._settings.user} with this password"
-                if self._settings.user
-                else "anybody without a user"
-            )
-            return RefusedError(
-                f"{at} refuses a connection: {status}; it does not let {who} in: look at user and password"
-            )
+            user = self._settings.user
+            why = say("opcua.user", status=status, user=user) if user else say("opcua.nobody", status=status)
+            return RefusedError(say("machine.refuses", **connection, why=why))
         if where is not None and (contact.is_distrust(status) or not status):
             # a server that does not trust us either says so or hangs up without a word, as one does that is restarting
             kind = RefusedError if contact.is_distrust(status) else LinkError
-            return kind(f"{at} refuses a connection: {contact.distrust(status or 'it hangs up', where)}")
+            why = contact.distrust(status or say("opcua.hangs_up"), where)
+            return kind(say("machine.refuses", **connection, why=why))
         if status:
-            return LinkError(f"{at} cannot answer to a connection: {status}")
-        return LinkError(f"{at} does not answer to a connection: {error or type(error).__name__}")
+            return LinkError(say("machine.cannot_answer", **connection, why=status))
+        return LinkError(say("machine.no_answer_to", **connection, why=str(error) or type(error).__name__))
 
     async def _secure(self, where: Files) -> None:
         security = self._settings.security
         if security is None:
             return
         make_own(where, security.application_uri)
+        at = say("machine.named", address=self._settings.endpoint)
         if not where.server.exists():
             endpoints = await contact.offered(self._settings, self._timeout_s)
             if why := contact.mismatch(self._settings, endpoints):
-                raise RefusedError(f"the machine at {self._settings.endpoint} refuses a connection: {why}")
+                raise RefusedError(say("machine.refuses", where=at, what=say("machine.a_connection"), why=why))
             shown_one = next((one.ServerCertificate for one in endpoints if one.ServerCertificate), None)
-            raise RefusedError(
-                f"the machine at {self._settings.endpoint} is not trusted: {contact.unknown_server(where, shown_one)}"
-            )
+            raise RefusedError(say("opcua.not_trusted", where=at, why=contact.unknown_server(where, shown_one)))
         self.client.application_uri = security.application_uri
         try:
             await self.client.set_security(
@@ -135,18 +130,18 @@ class Link:
                 mode=ua.MessageSecurityMode[security.mode],
             )
         except (OSError, ValueError) as error:
-            raise RefusedError(f"the certificates for {self._settings.endpoint} cannot be used: {error}") from error
+            raise RefusedError(say("machine.certificates", where=self._settings.endpoint, why=str(error))) from error
 
     def node_id(self, text: str) -> ua.NodeId:
         """A node id of the settings, with the number that its namespace has on this server today."""
         match = NODE_ID.fullmatch(text)
         if match is None:
-            raise RefusedError(f"{shown(text)} is not a node id")
+            raise RefusedError(say("opcua.no_node_id", text=text))
         index, uri, identifier = match.group("index", "uri", "identifier")
         uri = uri or self._settings.namespace
         if index is None and uri is not None:
             if uri not in self.namespaces:
-                raise RefusedError(f"{self._settings.endpoint} has no namespace {shown(uri)}")
+                raise RefusedError(say("opcua.no_namespace", where=self._settings.endpoint, uri=uri))
             index = str(self.namespaces.index(uri))
         return ua.NodeId.from_string(f"ns={index or 0};{identifier}")
 
@@ -199,11 +194,11 @@ def _status(error: BaseException | None) -> str:
 def _password(settings: OpcuaConnection) -> str:
     if settings.password_env is not None:
         if settings.password_env not in os.environ:
-            raise RefusedError(f"the environment variable {settings.password_env} with the password is not set")
+            raise RefusedError(say("machine.no_password", variable=settings.password_env))
         return os.environ[settings.password_env]
     if settings.password_file is None:
         return ""
     try:
         return settings.password_file.read_text("utf-8").rstrip("\r\n")
     except OSError as error:
-        raise RefusedError(f"the password cannot be read: {error}") from error
+        raise RefusedError(say("machine.password_unread", why=str(error))) from error

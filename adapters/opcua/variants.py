@@ -3,7 +3,7 @@
 import math
 
 from tuner.adapter import RefusedError
-from tuner.basics.text import shown
+from tuner.basics.sentences import say, written
 from tuner.handshake import Raw
 
 try:
@@ -35,5 +35,5 @@ def variant(name: str, kind: ua.VariantType, raw: Raw) -> ua.Variant:
     elif kind is ua.VariantType.Double or (kind is ua.VariantType.Float and abs(raw) <= _LARGEST_FLOAT):
         value = float(raw) if math.isfinite(raw) else None
     if value is None:
-        raise RefusedError(f"{name} = {shown(raw)} does not fit into its node, which is of type {kind.name}")
+        raise RefusedError(say("machine.does_not_fit", name=name, value=written(raw), type=kind.name))
     return ua.Variant(value, kind)

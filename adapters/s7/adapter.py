@@ -8,6 +8,7 @@ from adapters.s7.block_map import FLOATS, FORMATS, S7Connection, S7Place, S7Sett
 from adapters.s7.link import S7Link
 from tuner.adapter import AdapterSettings, LinkError, Offered, ParameterInfo, RefusedError
 from tuner.basics.address import host_address
+from tuner.basics.sentences import say, written
 from tuner.basics.text import shown
 from tuner.handshake import HandshakeAdapter, Place, Raw, with_bit
 
@@ -41,7 +42,7 @@ class S7Adapter(HandshakeAdapter[S7Settings]):
             link.close()
 
     def _where(self) -> str:
-        return f"the controller at {self.settings.host}"
+        return say("machine.controller", address=self.settings.host)
 
     def _disconnect(self) -> None:
         link, self._link = self._link, None
@@ -60,12 +61,14 @@ class S7Adapter(HandshakeAdapter[S7Settings]):
             except RefusedError:  # it answers; what is wrong with this place is told when it is needed
                 pass
         if self._link is None:
-            self._link = S7Link(self.settings, min(self.settings.timeout_s, self._left_s("did not answer")))
+            self._link = S7Link(
+                self.settings, min(self.settings.timeout_s, self._left_s(say("machine.did_not_answer")))
+            )
 
     def _ready(self, what: str) -> S7Link:
-        left_s = self._left_s(f"did not answer to {what}")
+        left_s = self._left_s(say("machine.did_not_answer_to", what=what))
         if self._link is None:
-            raise LinkError(f"the connection to {self._where()} is lost")
+            raise LinkError(say("machine.connection_lost", where=self._where()))
         self._link.allow(min(self.settings.timeout_s, left_s))
         return self._link
 
@@ -79,7 +82,7 @@ class S7Adapter(HandshakeAdapter[S7Settings]):
     def _lost(self, what: str) -> None:
         """A late answer must not be taken for the next one."""
         self._disconnect()
-        self._left_s(f"did not answer to {what}")
+        self._left_s(say("machine.did_not_answer_to", what=what))
 
     def _read(self, places: Mapping[str, Place]) -> dict[str, Raw]:
         return {name: _raw(name, _s7(place), self._bytes(name, _s7(place))) for name, place in places.items()}
@@ -129,7 +132,7 @@ def _raw(name: str, place: S7Place, data: bytes) -> Raw:
         return number
     length = data[1]
     if data[0] > 254 or length > len(data) - 2:
-        raise LinkError(f"{name} holds no STRING of up to {place.length} letters: are address and length right?")
+        raise LinkError(say("s7.no_string", name=name, length=place.length))
     return data[2 : 2 + length].decode("latin-1")
 
 
@@ -138,15 +141,15 @@ def _packed(name: str, place: S7Place, raw: Raw) -> bytes:
         text = str(raw).encode("latin-1", "replace")
         room = place.length or 0
         if len(text) > room:
-            raise RefusedError(f"{name} has room for {room} letters, not for {shown(raw)}")
+            raise RefusedError(say("machine.no_room", name=name, room=room, value=written(raw)))
         return bytes([room, len(text)]) + text.ljust(room, b"\0")
     if isinstance(raw, str):
-        raise RefusedError(f"{name} is {place.form}, not for {shown(raw)}")
+        raise RefusedError(say("s7.not_for", name=name, type=place.form, value=written(raw)))
     if place.form == "BOOL":
         if raw not in (0, 1):
-            raise RefusedError(f"{name} is one bit, it cannot be {shown(raw)}")
+            raise RefusedError(say("handshake.one_bit", name=name, value=written(raw)))
         return bytes([int(raw) << (place.spot.bit or 0)])
     try:
         return struct.pack(FORMATS[place.form], raw if place.form in FLOATS else round(raw))
     except (struct.error, OverflowError) as error:
-        raise RefusedError(f"{name} = {raw:g} does not fit into {place.form}") from error
+        raise RefusedError(say("machine.does_not_fit", name=name, value=float(raw), type=place.form)) from error

@@ -6,6 +6,7 @@ from typing import NoReturn
 from adapters.s7.block_map import S7Connection, Spot
 from adapters.shared.contact import quiet, why_not_reached
 from tuner.adapter import LinkError, Offered, RefusedError
+from tuner.basics.sentences import say
 
 try:
     from snap7.client import Client
@@ -17,12 +18,9 @@ except ImportError as error:
 
 _AREAS = {"DB": Area.DB, "M": Area.MK, "I": Area.PE, "Q": Area.PA}
 _CODE = re.compile(r"0x([0-9a-f]+)", re.IGNORECASE)
-_PUT_GET = "the CPU does not allow it: switch on PUT/GET access in its protection settings, and no password"
-_NO_BLOCK = "there is no such data block, or it has optimized block access: switch that off in the block's properties"
 _REFUSALS = {
-    0x03: _PUT_GET, 0x05: "the address is beyond the end of the block", 0x06: "the type is not allowed there",
-    0x07: "the type does not fit", 0x0A: _NO_BLOCK, 0x8104: _PUT_GET, 0x8404: _NO_BLOCK,
-    0xD241: _PUT_GET, 0xD602: _PUT_GET,
+    0x03: "put_get", 0x05: "beyond", 0x06: "type_not_allowed", 0x07: "type_does_not_fit", 0x0A: "no_block",
+    0x8104: "put_get", 0x8404: "no_block", 0xD241: "put_get", 0xD602: "put_get",
 }  # fmt: skip
 _MOST_BLOCKS = 2000
 
@@ -53,15 +51,15 @@ class S7Link:
     def __init__(self, settings: S7Connection, timeout_s: float) -> None:
         quiet("snap7")
         self._settings = settings
-        self.where = f"the controller at {settings.host}"
+        self.where = say("machine.controller", address=settings.host)
         self._client = _Connecting()
         self._client.timeout_s = timeout_s
         try:
             self._client.connect(settings.host, settings.rack, settings.slot, settings.port)
         except (S7Error, OSError) as error:
             why = why_not_reached(settings.host, settings.port, timeout_s, tls=False)
-            advice = f"it is there, but takes no S7 connection: look at rack {settings.rack} and slot {settings.slot}"
-            raise LinkError(f"{self.where} does not answer: {why or f'{advice} ({error})'}") from error
+            why = why or say("s7.no_connection", rack=settings.rack, slot=settings.slot, error=str(error))
+            raise LinkError(say("machine.silent", where=self.where, why=why)) from error
 
     def allow(self, timeout_s: float) -> None:
         """How long the next requests may take."""
@@ -118,10 +116,10 @@ class S7Link:
 
     def _fail(self, what: str, error: Exception) -> NoReturn:
         if _is_lost(error):
-            raise LinkError(f"{self.where} does not answer to {what}: {error}") from error
+            raise LinkError(say("machine.no_answer_to", where=self.where, what=what, why=str(error))) from error
         codes = [int(code, 16) for code in _CODE.findall(str(error))]
-        why = next((_REFUSALS[code] for code in codes if code in _REFUSALS), "")
-        raise RefusedError(f"{self.where} refuses {what}: {why or error}") from error
+        why = next((say(f"s7.{_REFUSALS[code]}") for code in codes if code in _REFUSALS), str(error))
+        raise RefusedError(say("machine.refuses", where=self.where, what=what, why=why)) from error
 
 
 def _is_lost(error: Exception) -> bool:

@@ -22,6 +22,7 @@ from tuner.adapter import (
     check_setting,
 )
 from tuner.basics.address import endpoint_address, file_address
+from tuner.basics.sentences import say
 
 
 class SerialAdapter(ReachingAdapter[SerialSettings]):
@@ -105,8 +106,8 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
         except RefusedError as error:
             return Health(False, str(error))
         if self._alarm:
-            return Health(False, f"alarm: {self._alarm}", interlocks)
-        return Health(True, f"connected to {self.settings.port}", interlocks)
+            return Health(False, say("machine.alarm", alarm=self._alarm), interlocks)
+        return Health(True, say("serial.well", port=self.settings.port), interlocks)
 
     def close(self) -> None:
         """Let go of the port."""
@@ -149,7 +150,7 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
         except UnicodeEncodeError:
             printable = False
         if not printable:
-            raise RefusedError(f"{quoted(line)} cannot be sent as one line of {self.settings.encoding} text")
+            raise RefusedError(say("serial.unsendable", line=quoted(line), encoding=self.settings.encoding))
         self._forget_waiting_lines()
         self._port.write(line, deadline)
         echoed = not self.settings.echo
@@ -157,7 +158,7 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
             try:
                 answer = self._port.read_line(deadline)
             except DeadlineError as error:
-                raise DeadlineError(f"{quoted(line)}: {error}") from error
+                raise DeadlineError(say("machine.because", text=quoted(line), why=str(error))) from error
             if not echoed:
                 echoed = answer == line
                 continue
@@ -170,16 +171,16 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
         """The match of what was expected, None for a line without a meaning; everything else is an error."""
         if self._hear_alarm(answer):
             if self._alarm:
-                raise AlarmError(f"the machine answered {quoted(line)} with an alarm: {self._alarm}", self._alarm)
+                raise AlarmError(say("serial.alarm", line=quoted(line), alarm=self._alarm), self._alarm)
             return None
         if not answer or (self.settings.ignore and re.fullmatch(self.settings.ignore, answer)):
             return None
         refused = re.fullmatch(self.settings.refused, answer)
         if refused:
             reason = refused.groupdict().get("reason") or answer
-            raise RefusedError(f"the machine refuses {quoted(line)}: {reason}")
+            raise RefusedError(say("serial.refuses", line=quoted(line), why=reason))
         for wanted in expected:
             match = re.fullmatch(wanted, answer)
             if match:
                 return match
-        raise LinkError(f"the machine answered {quoted(line)} with {quoted(answer)}, which no pattern matches")
+        raise LinkError(say("serial.no_pattern", line=quoted(line), answer=quoted(answer)))

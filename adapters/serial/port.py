@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from adapters.shared.values import Deadline, quoted
 from tuner.adapter import AdapterSettings, DeadlineError, LinkError
+from tuner.basics.sentences import say
 from tuner.basics.text import shown
 
 try:
@@ -85,7 +86,7 @@ class LinePort:
                 port.dtr = False
             port.open()
         except (OSError, ValueError, termios.error) as error:
-            raise LinkError(f"the port {s.port} cannot be opened: {error}") from error
+            raise LinkError(say("serial.not_opened", port=s.port, why=str(error))) from error
         self._port = port
         self._received = b""
         self._owed = self._tail_of_late = False
@@ -103,7 +104,7 @@ class LinePort:
             self._port.write_timeout = max(deadline.left_s(), _SHORTEST_WAIT_S)
             self._port.write(line.encode(self._settings.encoding) + self._ending)
         except serial.SerialTimeoutException:
-            raise DeadlineError(f"the machine did not take {quoted(line)} within {deadline.seconds:g} s") from None
+            raise DeadlineError(say("serial.not_taken", line=quoted(line), seconds=deadline.seconds)) from None
         except (OSError, termios.error) as error:
             self._lost(error)
 
@@ -117,18 +118,18 @@ class LinePort:
         try:
             return line.decode(self._settings.encoding).strip()
         except UnicodeDecodeError:
-            raise LinkError(f"the machine sent {line[:40]!r}, which is not {self._settings.encoding} text") from None
+            raise LinkError(say("serial.no_text", line=repr(line[:40]), encoding=self._settings.encoding)) from None
 
     def _next_line(self, deadline: Deadline) -> bytes:
         while self._ending not in self._received:
             if len(self._received) > _LONGEST_LINE:
                 self._received = b""
-                raise LinkError(f"the machine sent {_LONGEST_LINE} bytes without the end of a line")
+                raise LinkError(say("serial.endless", bytes=_LONGEST_LINE))
             self._receive(max(deadline.left_s(), _SHORTEST_WAIT_S))
             if self._ending not in self._received and deadline.left_s() == 0:
                 self._owed = True
-                got = f"; it sent {quoted(self._received)} without the end of a line" if self._received else ""
-                raise DeadlineError(f"no answer within {deadline.seconds:g} s{got}")
+                got = say("serial.half", text=quoted(self._received)) if self._received else ""
+                raise DeadlineError(say("serial.no_answer", seconds=deadline.seconds, got=got))
         line, _, self._received = self._received.partition(self._ending)
         return line
 
@@ -158,4 +159,4 @@ class LinePort:
 
     def _lost(self, error: Exception) -> None:
         self.close()
-        raise LinkError(f"the port {self._settings.port} is lost: {error}") from error
+        raise LinkError(say("serial.lost", port=self._settings.port, why=str(error))) from error

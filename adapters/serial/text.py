@@ -9,8 +9,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from adapters.serial.port import PortSettings
-from adapters.shared.values import NO_REASON, check_template, value_from_text
+from adapters.shared.values import check_template, no_reason, value_from_text
 from tuner.adapter import AdapterSettings, LinkError, Outcome, ParameterInfo, Setting, Value
+from tuner.basics.sentences import say
 from tuner.basics.text import shown
 
 _NOT_MEASUREMENTS = ("tag", "photo", "reason")
@@ -104,7 +105,7 @@ def read_values(
         match = ask(line)
         about = match.groupdict().get("name")
         if about not in (None, name):
-            raise LinkError(f"the machine answered {shown(line)} with a value of {shown(about)}")
+            raise LinkError(say("serial.other_value", line=line, name=about))
         values[parameter.name] = value_from_text(parameter, match.group("value") or "")
     return values
 
@@ -113,7 +114,7 @@ def trial_outcome(settings: SerialSettings, match: "re.Match[str]") -> Outcome:
     """The outcome a result line tells."""
     groups = match.groupdict()
     if match.re.pattern != settings.valid:
-        return Outcome(valid=False, reason=groups.get("reason") or NO_REASON)
+        return Outcome(valid=False, reason=groups.get("reason") or no_reason())
     measurements = {}
     for name, text in groups.items():
         if name in _NOT_MEASUREMENTS or text is None:
@@ -121,9 +122,9 @@ def trial_outcome(settings: SerialSettings, match: "re.Match[str]") -> Outcome:
         try:
             measurements[name] = float(text)
         except ValueError:
-            raise LinkError(f"the measurement {name} is {shown(text)}, which is not a number") from None
+            raise LinkError(say("machine.measurement", name=name, text=text)) from None
         if not math.isfinite(measurements[name]):
-            raise LinkError(f"the measurement {name} is {shown(text)}, which is not finite")
+            raise LinkError(say("machine.measurement", name=name, text=text))
     return Outcome(valid=True, measurements=measurements, photo=groups.get("photo"))
 
 

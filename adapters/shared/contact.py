@@ -9,6 +9,8 @@ import ssl
 import stat
 from pathlib import Path
 
+from tuner.basics.sentences import NOTHING, Sentence, say
+
 _LONGEST_LOOK_S = 2.0
 
 
@@ -17,30 +19,25 @@ def quiet(library: str) -> None:
     logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
-def why_not_reached(host: str, port: int, timeout_s: float, *, tls: bool) -> str:
+def why_not_reached(host: str, port: int, timeout_s: float, *, tls: bool) -> Sentence:
     """A sentence on what stands between us and a port, or nothing if it takes connections as it should."""
     timeout_s = max(0.05, min(timeout_s, _LONGEST_LOOK_S))
     try:
         with socket.create_connection((host, port), timeout_s):
             pass
     except socket.gaierror:
-        return f"no computer is called {host}: look for a slip in the name, or write its IP address"
+        return say("contact.no_host", host=host)
     except ConnectionRefusedError:
-        return (
-            f"{host} is there, but nothing listens on its port {port}: look whether the port is right and the server on"
-        )
+        return say("contact.no_port", host=host, port=port)
     except TimeoutError:
-        return (
-            f"{host} does not answer on port {port}: look whether it is switched on, in this network, and whether a "
-            "firewall lets the port through"
-        )
+        return say("contact.silent", host=host, port=port)
     except OSError as error:
-        return f"{host} cannot be reached on port {port}: {error.strerror or error}"
+        return say("contact.unreachable", host=host, port=port, why=str(error.strerror or error))
     if not tls and speaks_tls(host, port, timeout_s):
-        return f"port {port} of {host} wants encryption: add the table tls, or take the port without TLS"
+        return say("contact.wants_tls", host=host, port=port)
     if tls and (why := _tls_failure(host, port, timeout_s)):
         return why
-    return ""
+    return NOTHING
 
 
 def speaks_tls(host: str, port: int, timeout_s: float) -> bool:
@@ -56,46 +53,38 @@ def speaks_tls(host: str, port: int, timeout_s: float) -> bool:
         return False
 
 
-def _tls_failure(host: str, port: int, timeout_s: float) -> str:
+def _tls_failure(host: str, port: int, timeout_s: float) -> Sentence:
     """Whether the port speaks TLS at all."""
-    return (
-        ""
-        if speaks_tls(host, port, timeout_s)
-        else f"port {port} of {host} does not speak TLS: leave out the table tls, or take the port with TLS"
-    )
+    return NOTHING if speaks_tls(host, port, timeout_s) else say("contact.no_tls", host=host, port=port)
 
 
-def tls_words(error: ssl.SSLError) -> str:
+def tls_words(error: ssl.SSLError) -> Sentence:
     """What is wrong with an encrypted connection, and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"its certificate is not trusted ({error.verify_message}): put the certificate of the authority that "
-            "signed it into ca_file"
-        )
+        return say("contact.not_trusted", why=error.verify_message)
     reason = error.reason or str(error)
     if reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING"):
-        return "it does not speak TLS on this port: leave out the table tls, or take the port with TLS"
+        return say("contact.no_tls_here")
     if "ALERT" in reason:
         alert = reason.lower().replace("_", " ")
-        return f"it does not accept our certificate ({alert}): set certificate_file and key_file"
-    return reason.lower().replace("_", " ")
+        return say("contact.ours_refused", alert=alert)
+    return Sentence(reason.lower().replace("_", " "))
 
 
-def why_no_device(path: str) -> str:
+def why_no_device(path: str) -> Sentence:
     """A sentence on why a serial port cannot be opened, or nothing if it could."""
     device = Path(path)
     try:
         mode = device.stat()
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            return f"there is no device {path}: look whether the adapter is plugged in; ls /dev/serial/by-id shows all"
-        return f"the device {path} cannot be looked at: {error.strerror}"
+            return say("contact.no_device", path=path)
+        return say("contact.device", path=path, why=str(error.strerror))
     if not stat.S_ISCHR(mode.st_mode):
-        return f"{path} is not a device: ls /dev/serial/by-id shows all serial ports"
+        return say("contact.not_a_device", path=path)
     if not os.access(device, os.R_OK | os.W_OK):
-        group = _group(mode.st_gid)
-        return f"the user {os.getuid()} may not use {path}: add it to the group {group} and start tuner again"
-    return ""
+        return say("contact.no_right", user=os.getuid(), path=path, group=_group(mode.st_gid))
+    return NOTHING
 
 
 def _group(number: int) -> str:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 
 from adapters.shared.values import check_template
 from tuner.adapter import LinkError
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.text import shown
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
@@ -36,14 +37,16 @@ def at(document: object, path: str, who: str) -> Any:
         elif name and isinstance(here, dict) and name in here:
             here = here[name]
         else:
-            raise LinkError(f"{who} has nothing at {shown(path)}: {_instead(here)}")
+            raise LinkError(say("machine.nothing_at", who=who, path=path, instead=_instead(here)))
     return here
 
 
-def _instead(here: object) -> str:
+def _instead(here: object) -> Sentence:
     if isinstance(here, dict):
-        return f"there is only {', '.join(map(str, list(here)[:10])) or 'an empty object'}"
-    return f"there is a list of {len(here)}" if isinstance(here, list) else f"there is only {str(here)[:_LONGEST]!r}"
+        return say("machine.only", what=[str(one) for one in list(here)[:10]]) if here else say("machine.only_empty")
+    if isinstance(here, list):
+        return say("machine.only_list", count=len(here))
+    return say("machine.only", what=repr(str(here)[:_LONGEST]))
 
 
 def leaves(document: object, path: str = "") -> Iterator[tuple[str, object]]:

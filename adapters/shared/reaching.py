@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from adapters.shared.values import Deadline
 from tuner.adapter import Adapter, AdapterSettings, LinkError, ParameterInfo
+from tuner.basics.sentences import say
 
 S = TypeVar("S", bound=AdapterSettings)
 
@@ -28,7 +29,7 @@ class ReachingAdapter(Adapter[S], Generic[S]):
 
     def _ready(self, deadline_s: float) -> Deadline:
         if not self._wanted:
-            raise LinkError("the adapter is not open")
+            raise LinkError(say("adapter.not_open"))
         deadline = Deadline(deadline_s)
         self._reach(deadline)
         return deadline

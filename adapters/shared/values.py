@@ -8,13 +8,18 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tuner.adapter import LinkError, Outcome, ParameterInfo, RefusedError, Setting, Value
+from tuner.basics.sentences import Sentence, say, written
 from tuner.basics.text import shown
 
-NO_REASON = "the machine gave no reason"
 LONGEST_MESSAGE = 1_000_000  # bytes; more than this is not an answer to a question of ours
 _LONGEST_SHOWN = 200  # characters of an answer that are quoted in an error
 
 _JSON_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
+def no_reason() -> Sentence:
+    """What is said where a machine says nothing."""
+    return say("machine.no_reason")
 
 
 class AlarmError(RefusedError):
@@ -51,7 +56,7 @@ class _OutcomeMessage(BaseModel):
 def value_from_json(parameter: ParameterInfo, raw: object) -> Value:
     """A value the machine sent as JSON, in the type of its parameter."""
     if what := parameter.domain.not_a(raw):
-        raise LinkError(f"the machine says {parameter.name} is {shown(raw)}, which is not {what}")
+        raise LinkError(say("machine.says_not", name=parameter.name, value=written(raw), what=what))
     return parameter.domain.plain(raw)
 
 
@@ -62,18 +67,18 @@ def value_from_text(parameter: ParameterInfo, text: str) -> Value:
     try:
         number = float(text)
     except ValueError:
-        raise LinkError(f"the machine says {parameter.name} is {shown(text)}, which is not a number") from None
+        raise LinkError(say("machine.says_no_number", name=parameter.name, value=written(text))) from None
     return value_from_json(parameter, number)
 
 
 def object_from_json(text: bytes | str, who: str) -> dict[str, Any]:
     """A JSON object; NaN and infinities, which are no JSON, are left to who looks at the values."""
     if len(text) > LONGEST_MESSAGE:
-        raise LinkError(f"{who} answered with {len(text)} bytes; at most {LONGEST_MESSAGE} are allowed")
+        raise LinkError(say("machine.too_long", who=who, bytes=len(text), most=LONGEST_MESSAGE))
     try:
         return _JSON_OBJECT.validate_json(text)
     except ValidationError:
-        raise LinkError(f"{who} answered {quoted(text)}, which is not a JSON object") from None
+        raise LinkError(say("machine.no_json", who=who, text=quoted(text))) from None
 
 
 def outcome_from_json(raw: dict[str, Any], who: str) -> Outcome:
@@ -83,20 +88,20 @@ def outcome_from_json(raw: dict[str, Any], who: str) -> Outcome:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        raise LinkError(f"{who} did not answer with an outcome: {where}: {first['msg']}") from None
-    reason = "" if message.valid else message.reason or NO_REASON
+        raise LinkError(say("machine.no_outcome", who=who, what=f"{where}: {first['msg']}")) from None
+    reason = "" if message.valid else message.reason or no_reason()
     return Outcome(message.valid, reason, message.measurements, message.photo)
 
 
-def deviations(setting: Setting, actual: Setting, parameters: Sequence[ParameterInfo]) -> list[str]:
+def deviations(setting: Setting, actual: Setting, parameters: Sequence[ParameterInfo]) -> list[Sentence]:
     """Where the machine's values differ from a setting by more than the tolerance, as pieces of a sentence."""
     found = []
     for parameter in parameters:
         wanted, have = setting[parameter.name], actual.get(parameter.name)
         if have is None:
-            found.append(f"{parameter.name} is unknown")
+            found.append(say("machine.unknown", name=parameter.name))
         elif not parameter.domain.same(wanted, have, parameter.tolerance):
-            found.append(f"{parameter.name} is {shown(have)} instead of {shown(wanted)}")
+            found.append(say("machine.instead", name=parameter.name, have=written(have), wanted=written(wanted)))
     return found
 
 

@@ -28,6 +28,7 @@ from tuner.adapter import (
 )
 from tuner.basics.address import file_address
 from tuner.basics.files import write_text
+from tuner.basics.sentences import say
 from tuner.basics.text import counted
 from tuner.errors import TunerError
 from tuner.problems import UnknownProblemError, get_problem
@@ -131,7 +132,7 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         self._fault(deadline_s)
         taken = check_setting(setting, self.parameters)
         if trouble := self._trouble():
-            raise RefusedError(f"no setting is taken: {trouble}")
+            raise RefusedError(say("machine.no_setting_taken", why=trouble))
         self._before, self._sent_s = self._shown(), self._clock()
         self._setting = taken
         self._note()
@@ -157,7 +158,7 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         outcome = self._parts.get(tag)
         if outcome is None:
             if trouble := self._trouble():
-                raise RefusedError(f"no part can be made: {trouble}")
+                raise RefusedError(say("machine.no_part", why=trouble))
             outcome = self._make_part(tag, deadline_s)
             self._made_s = self._clock()
             self._check_link()
@@ -173,8 +174,8 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         interlocks = {"guard closed": self._health_reports % every != 0} if every else {}
         if self.settings.guard_open_s:
             interlocks["guard closed"] = not self._since_part(self.settings.guard_open_s)
-        trouble = self._trouble() if self._open else "switched off"
-        return Health(not trouble, trouble or "simulated machine", interlocks)
+        trouble = self._trouble() if self._open else say("simulated.off")
+        return Health(not trouble, trouble or say("simulated.well"), interlocks)
 
     def close(self) -> None:
         """Switch the machine off."""
@@ -188,23 +189,23 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         return self._clock() - self._made_s < seconds
 
     def _trouble(self) -> str:
-        return "not ready after the part before" if self._since_part(self.settings.not_ready_s) else ""
+        return say("simulated.not_ready") if self._since_part(self.settings.not_ready_s) else ""
 
     def _check_link(self) -> None:
         if self._since_part(self.settings.link_away_s):
-            raise LinkError("the link to the simulated machine is away")
+            raise LinkError(say("simulated.away"))
 
     def _make_part(self, tag: str, deadline_s: float) -> Outcome:
         if self.settings.seconds_per_trial > deadline_s:
             self._sleep(deadline_s)
-            raise DeadlineError(f"the trial takes {self.settings.seconds_per_trial} s, the deadline was {deadline_s} s")
+            raise DeadlineError(say("simulated.slow", seconds=self.settings.seconds_per_trial, deadline=deadline_s))
         self._sleep(self.settings.seconds_per_trial)
         values = [(self._setting[parameter.name], parameter.choices) for parameter in self.parameters]
         point = np.array([[self._problem.variable(place, *value) for place, value in enumerate(values)]])
         if not self._problem.is_valid(point)[0]:
-            outcome = Outcome(valid=False, reason="the machine made no part at this setting")
+            outcome = Outcome(valid=False, reason=say("simulated.no_part"))
         elif self._happens("scrap", self.settings.non_valid_probability):
-            outcome = Outcome(valid=False, reason="the machine made scrap by chance")
+            outcome = Outcome(valid=False, reason=say("simulated.scrap"))
         else:
             objective = float(self._problem.evaluate(point)[0] + self.settings.noise * self._rng.standard_normal())
             objective += self.settings.drift * len(self._parts)
@@ -228,13 +229,13 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
             folder.mkdir(parents=True, exist_ok=True)
             write_text(path, text)
         except (OSError, TunerError) as error:
-            raise LinkError(f"the picture of part {tag} cannot be written: {error}") from error
+            raise LinkError(say("simulated.picture", tag=tag, why=str(error))) from error
         return str(path)
 
     def _fault(self, deadline_s: float, *, makes_a_part: bool = False) -> bool:
         """Fail as the settings and the seed want it; the answer is whether the reply shall be nonsense."""
         if not self._open:
-            raise LinkError("the simulated machine is switched off")
+            raise LinkError(say("simulated.switched_off"))
         self._check_link()
         self._calls += 1
         self._note()
@@ -242,9 +243,9 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
             self._crash(CRASH_EXIT_CODE)
         if self._happens("hang", self.settings.hang_probability):
             self._sleep(deadline_s + _HANG_S)
-            raise DeadlineError("the simulated machine hung")
+            raise DeadlineError(say("simulated.hung"))
         if self._happens("dropout", self.settings.dropout_probability):
-            raise LinkError("the link to the simulated machine dropped out")
+            raise LinkError(say("simulated.dropped_out"))
         return self._happens("garbage", self.settings.garbage_probability)
 
     def _happens(self, kind: str, probability: float) -> bool:
@@ -264,7 +265,7 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
             self._rng = np.random.default_rng(self.settings.seed)
             self._rng.standard_normal(sum(part.valid for part in self._parts.values()))  # the noise goes on as well
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise LinkError(f"the memory {self.settings.memory} of the simulated machine is broken: {error}") from error
+            raise LinkError(say("simulated.memory_broken", file=str(self.settings.memory), why=str(error))) from error
 
     def _note(self) -> None:
         if self.settings.memory is None:
@@ -278,4 +279,4 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
                 json.dump(noted, file)
             written.replace(self.settings.memory)  # a crash leaves the old memory or the new one
         except OSError as error:
-            raise LinkError(f"the memory of the simulated machine cannot be written: {error}") from error
+            raise LinkError(say("simulated.memory_unwritable", why=str(error))) from error

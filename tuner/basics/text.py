@@ -10,9 +10,15 @@ _HOUR_S = 3600
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A clause that names the nearest known word, or nothing: `; did you mean "speed"?`."""
+    found = nearest_of(word, known)
+    return "" if found is None else f"; did you mean {shown(found)}?"
+
+
+def nearest_of(word: str, known: Iterable[str]) -> str | None:
+    """The nearest known word, or None."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     found = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f"; did you mean {shown(by_lower[found[0]])}?" if found else ""
+    return by_lower[found[0]] if found else None
 
 
 def listed(words: Iterable[object]) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from tuner.basics.text import counted
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.vocabulary import ENDED
 from tuner.campaign import events as e
 from tuner.campaign.asking_times import may_ask_at
@@ -11,19 +11,17 @@ from tuner.campaign.questions import due, model_may_ask, sides, to_remake
 from tuner.campaign.state import Change, Mode, Stage, State
 from tuner.core.optimizer.records import Setting
 
-START_REASON = "The known-good setting: what every other part is compared with first."
-
 
 def automatic(state: State, now: datetime) -> e.Event | None:
     """The next event that follows from the state by itself, or None."""
     duel = state.duel
     if duel is not None and not (state.trials[duel.left - 1].usable and state.trials[duel.right - 1].usable):
-        return e.DuelClosed(duel=duel.number, reason="one of its parts is out of account")
+        return e.DuelClosed(duel=duel.number, reason=say("tuning.part_left_out"))
     if duel is not None and state.mode in ENDED:
-        return e.DuelClosed(duel=duel.number, reason=f"tuning is {state.mode.lower()}")
+        return e.DuelClosed(duel=duel.number, reason=say(f"tuning.{state.mode.lower()}"))
     trial = state.trial
     if trial is not None and state.mode in ENDED and (trial.stage is not Stage.RUNNING or state.mode is Mode.ABORTED):
-        return e.TrialDropped(trial=trial.number, reason=f"tuning is {state.mode.lower()}")
+        return e.TrialDropped(trial=trial.number, reason=say(f"tuning.{state.mode.lower()}"))
     need = needed(state)
     if need is not None and (state.change is None or (need.setting, need.trial) != _asked_for(state.change)):
         return e.ChangeAsked(change=state.changes + 1, setting=need.setting, trial=need.trial)
@@ -52,30 +50,29 @@ def _next_step(state: State, now: datetime) -> e.Event | None:
     if end is not None:  # before it ends, the model looks whether an answer is worth another look
         return None if model_may_ask(state) else e.CampaignCompleted(reason=end)
     if not state.begun:
-        return _proposal(state, state.terms.known_good, "start", START_REASON)
+        return _proposal(state, state.terms.known_good, "start", say("why.start"))
     champion = to_remake(state)
     if champion is not None:
-        tag = state.trials[champion - 1].tag
-        why = f"The lot is another one: the champion {tag} is made again, so that new parts meet one of this lot."
+        why = say("why.lot", tag=state.trials[champion - 1].tag)
         return _proposal(state, state.trials[champion - 1].setting, "lot", why).model_copy(update={"repeats": champion})
     if state.repeat:
         old = state.trials[state.repeat[0] - 1]
-        again = _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
+        again = _proposal(state, old.setting, "repeat", say("why.repeat", tag=old.tag))
         return again.model_copy(update={"repeats": old.number})
     return None
 
 
-def budget_end(state: State) -> str | None:
+def budget_end(state: State) -> Sentence | None:
     """Why the budget allows no further trial, or None."""
     budget = state.terms.budget
     if state.spent >= budget.trials:
-        return f"the budget of {counted(budget.trials, 'trial')} is used up"
+        return say("budget.trials", trials=budget.trials)
     if budget.scrap is not None and state.scrap >= max(budget.scrap, 1):
-        return f"the budget of {counted(budget.scrap, 'non-valid trial')} is used up"
+        return say("budget.scrap", trials=budget.scrap)
     return None
 
 
-def _proposal(state: State, setting: Setting, source: e.Source, reason: str) -> e.ProposalMade:
+def _proposal(state: State, setting: Setting, source: e.Source, reason: Sentence) -> e.ProposalMade:
     number = len(state.trials) + 1
     return e.ProposalMade(
         trial=number,

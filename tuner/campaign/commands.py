@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from tuner.basics.telling import Said
 from tuner.campaign.earlier import ImportEarlier
 from tuner.campaign.events import GateResult, Source
 from tuner.campaign.people import URGENT as URGENT_OF_PEOPLE
@@ -107,7 +108,7 @@ class AnswerSetting(CommandBase):
 
     trial: int
     result: GateResult
-    text: str = ""
+    text: Said = ""
     read_back: Setting | None = None
 
 
@@ -122,7 +123,7 @@ class MachineOutcome(CommandBase):
 
     trial: int
     valid: bool
-    reason: str = ""
+    reason: Said = ""
     measurements: dict[str, float] = Field(default_factory=dict)
     photo: str | None = None
 
@@ -130,34 +131,34 @@ class MachineOutcome(CommandBase):
 class Fault(CommandBase):
     """The machine or its adapter cannot go on."""
 
-    text: str
+    text: Said
 
 
 class AnswerHome(CommandBase):
     """The gate has an answer to returning home."""
 
     result: GateResult
-    text: str = ""
+    text: Said = ""
     read_back: Setting | None = None
 
 
 class DelayHome(CommandBase):
     """The machine is not home yet and is tried again, as long as it takes."""
 
-    text: str
+    text: Said
     read_back: Setting | None = None
 
 
 class Interrupt(CommandBase):
     """The daemon was away: what was under way is not known to have happened."""
 
-    reason: str
+    reason: Said
 
 
 class Park(CommandBase):
     """The daemon goes away: bring the machine home; the campaign goes on when the daemon is back."""
 
-    reason: str
+    reason: Said
 
 
 class Reduel(CommandBase):

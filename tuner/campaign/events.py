@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from tuner.basics.telling import Said, Telling
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.questions import Why
@@ -20,6 +21,10 @@ class EventBase(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True, validate_by_name=True
     )
+
+
+class Spoken(Telling, EventBase):
+    """Base of events with sentences, whose codes are in `told`; those of earlier versions have none."""
 
 
 class CampaignCreated(EventBase):
@@ -42,11 +47,11 @@ class CampaignStarted(EventBase):
     type: Literal["campaign_started"] = "campaign_started"
 
 
-class CampaignHeld(EventBase):
+class CampaignHeld(Spoken):
     """Tuning pauses: somebody said so, or the machine is at fault and is brought home."""
 
     type: Literal["campaign_held"] = "campaign_held"
-    reason: str
+    reason: Said
     fault: bool = False
 
 
@@ -56,28 +61,28 @@ class CampaignResumed(EventBase):
     type: Literal["campaign_resumed"] = "campaign_resumed"
 
 
-class CampaignStopped(EventBase):
+class CampaignStopped(Spoken):
     """Somebody stopped tuning: the part under way is finished, then the machine goes home."""
 
     type: Literal["campaign_stopped"] = "campaign_stopped"
-    reason: str = ""
+    reason: Said = ""
 
 
-class CampaignAborted(EventBase):
+class CampaignAborted(Spoken):
     """Tuning lets go of the machine at once and sends it nothing more."""
 
     type: Literal["campaign_aborted"] = "campaign_aborted"
-    reason: str = ""
+    reason: Said = ""
 
 
-class CampaignCompleted(EventBase):
+class CampaignCompleted(Spoken):
     """The budget is used up."""
 
     type: Literal["campaign_completed"] = "campaign_completed"
-    reason: str
+    reason: Said
 
 
-class ProposalMade(EventBase):
+class ProposalMade(Spoken):
     """A setting to try; it becomes a trial with a short part tag."""
 
     type: Literal["proposal_made"] = "proposal_made"
@@ -88,7 +93,7 @@ class ProposalMade(EventBase):
     kind: str = "told"
     repeats: int | None = None
     opponent: int | None = Field(None, alias="champion")
-    reason: str = ""
+    reason: Said = ""
     p_better: float | None = Field(None, alias="better")
     p_valid: float | None = Field(None, alias="valid")
     distance: float | None = None
@@ -103,12 +108,12 @@ class ProposalApproved(EventBase):
     trial: int
 
 
-class ProposalRejected(EventBase):
+class ProposalRejected(Spoken):
     """The setting will not be sent; the model learns to stay away from it, and it counts neither as trial nor scrap."""
 
     type: Literal["proposal_rejected"] = "proposal_rejected"
     trial: int
-    reason: str
+    reason: Said
 
 
 class SettingSent(EventBase):
@@ -118,13 +123,13 @@ class SettingSent(EventBase):
     trial: int
 
 
-class SettingAnswered(EventBase):
+class SettingAnswered(Spoken):
     """What the gate says came of sending a setting."""
 
     type: Literal["setting_answered"] = "setting_answered"
     trial: int
     result: GateResult
-    text: str = ""
+    text: Said = ""
     read_back: Setting | None = None
 
 
@@ -135,29 +140,29 @@ class TrialStarted(EventBase):
     trial: int
 
 
-class TrialInterrupted(EventBase):
+class TrialInterrupted(Spoken):
     """The daemon or the adapter went away in between: the same trial is sent and run again."""
 
     type: Literal["trial_interrupted"] = "trial_interrupted"
     trial: int
-    reason: str
+    reason: Said
 
 
-class TrialDropped(EventBase):
+class TrialDropped(Spoken):
     """The trial ends without an outcome and is left out of account."""
 
     type: Literal["trial_dropped"] = "trial_dropped"
     trial: int
-    reason: str
+    reason: Said
 
 
-class OutcomeTold(EventBase):
+class OutcomeTold(Spoken):
     """Whether the trial made a part; told again it corrects what was told before."""
 
     type: Literal["outcome_told"] = "outcome_told"
     trial: int
     valid: bool
-    reason: str = ""
+    reason: Said = ""
     measurements: dict[str, float] = Field(default_factory=dict)
     photo: str | None = None
 
@@ -183,12 +188,12 @@ class DuelAsked(EventBase):
     why: Why = "new"
 
 
-class DuelClosed(EventBase):
+class DuelClosed(Spoken):
     """The question needs no answer any more."""
 
     type: Literal["duel_closed"] = "duel_closed"
     duel: int
-    reason: str
+    reason: Said
 
 
 class JudgmentGiven(EventBase):
@@ -203,20 +208,20 @@ class JudgmentGiven(EventBase):
     took_s: float | None = None
 
 
-class JudgmentRetracted(EventBase):
+class JudgmentRetracted(Spoken):
     """The answer is taken back and counts no more."""
 
     type: Literal["judgment_retracted"] = "judgment_retracted"
     judgment: int
-    reason: str = ""
+    reason: Said = ""
 
 
-class TrialExcluded(EventBase):
+class TrialExcluded(Spoken):
     """A trial and everything said about it is left out of account."""
 
     type: Literal["trial_excluded"] = "trial_excluded"
     trial: int
-    reason: str
+    reason: Said
 
 
 class RepeatWanted(EventBase):
@@ -270,27 +275,27 @@ class EarlierImported(EventBase):
     model: Memory | None = None  # clients are not told
 
 
-class HomeWanted(EventBase):
+class HomeWanted(Spoken):
     """The machine is to return to its known-good setting."""
 
     type: Literal["home_wanted"] = "home_wanted"
-    reason: str
+    reason: Said
 
 
-class HomeAnswered(EventBase):
+class HomeAnswered(Spoken):
     """What came of returning to the known-good setting."""
 
     type: Literal["home_answered"] = "home_answered"
     result: GateResult
-    text: str = ""
+    text: Said = ""
     read_back: Setting | None = None
 
 
-class HomeDelayed(EventBase):
+class HomeDelayed(Spoken):
     """The machine is not at its known-good setting, for this reason; it is tried again, as long as it takes."""
 
     type: Literal["home_delayed"] = "home_delayed"
-    text: str
+    text: Said
     read_back: Setting | None = None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tuner.basics.sentences import Sentence, say
 from tuner.campaign import events as e
 from tuner.campaign.importing import imported
 from tuner.campaign.moves import LEADS
@@ -41,16 +42,16 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
     """The state after one more event."""
     if isinstance(one.event, e.CampaignCreated):
         if state is not None:
-            raise HistoryError(f"event {one.seq}: the campaign {name} was created before")
+            raise HistoryError(say("history.created_before", seq=one.seq, name=name))
         series = hashlib.sha256(f"{name} {one.at.isoformat()}".encode()).hexdigest()[:6]
         mode = LEADS[e.CampaignCreated]
         return State(name, one.event.terms, mode, since=one.at, created_at=one.at, series=series, count=1, seq=one.seq)
     if state is None:
-        raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
+        raise HistoryError(say("history.not_created", seq=one.seq, name=name))
     try:
         changed = _RULES[type(one.event)](_moved(state, one), one.event, one)
     except (IndexError, AttributeError, TypeError, KeyError, ValueError) as error:
-        raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
+        raise HistoryError(say("history.no_fit", seq=one.seq, type=one.event.type)) from error
     if changed.wanted is not None and type(one.event) in _NEWS:
         changed = replace(changed, wanted=None)  # the model did not know that
     return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
@@ -223,7 +224,9 @@ def _retracted(state: State, event: e.JudgmentRetracted, one: Recorded) -> State
     if not 1 <= event.judgment <= len(state.judgments):
         raise IndexError(event.judgment)
     judgments = list(state.judgments)
-    judgments[event.judgment - 1] = replace(judgments[event.judgment - 1], retracted=event.reason or "taken back")
+    judgments[event.judgment - 1] = replace(
+        judgments[event.judgment - 1], retracted=event.reason or say("answer.taken_back")
+    )
     return replace(state, judgments=tuple(judgments))
 
 
@@ -287,7 +290,7 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.CampaignStarted: _without_fault,
     e.CampaignHeld: _held,
     e.CampaignResumed: _without_fault,
-    e.CampaignStopped: lambda s, ev, one: _home(s, "tuning was stopped"),
+    e.CampaignStopped: lambda s, ev, one: _home(s, say("tuning.was_stopped")),
     e.CampaignAborted: _aborted,
     e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason),
     e.ProposalMade: _proposed,
@@ -319,13 +322,13 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
 }
 
 
-def _why(error: ValidationError) -> str:
+def _why(error: ValidationError) -> Sentence:
     """The first thing that is wrong, in one line."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "union_tag_invalid":
-        return f"no event {first['ctx']['tag']!r} is known to this version of tuner"
+        return say("history.unknown_event", type=str(first["ctx"]["tag"]))
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else first["msg"]
+    return Sentence(f"{where}: {first['msg']}" if where else first["msg"])
 
 
 def parsed(seq: int, at: str, actor: str, body: str) -> Recorded:
@@ -333,6 +336,6 @@ def parsed(seq: int, at: str, actor: str, body: str) -> Recorded:
     try:
         return Recorded(seq, datetime.fromisoformat(at), actor, e.EVENT.validate_json(body))
     except ValidationError as error:
-        raise HistoryError(f"event {seq} cannot be read: {_why(error)}") from error
+        raise HistoryError(say("history.unreadable", seq=seq, why=_why(error))) from error
     except ValueError as error:
-        raise HistoryError(f"event {seq} cannot be read: {error}") from error
+        raise HistoryError(say("history.unreadable", seq=seq, why=str(error))) from error

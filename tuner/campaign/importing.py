@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from tuner.basics.text import counted, listed
+from tuner.basics.sentences import NOTHING, Sentence, listing, say
 from tuner.campaign.earlier import DISCOUNT, EarlierJudgment, EarlierTrial, ImportEarlier
 from tuner.campaign.events import EarlierImported
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Duel, Imported, Stage, State
@@ -62,55 +62,58 @@ def one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in text).strip()[:500]
 
 
-def problems(terms: Terms, brought: ImportEarlier) -> str:
+def problems(terms: Terms, brought: ImportEarlier) -> Sentence:
     """Why it cannot be imported, in sentences; nothing if it can."""
     names = [parameter.name for parameter in terms.parameters]
-    found: list[str] = []
+    found: list[Sentence] = []
     for number, trial in enumerate(brought.trials, 1):
         if set(trial.setting) != set(names):
-            found.append(
-                f"earlier trial {number} has values for {listed(sorted(trial.setting))}, "
-                f"this campaign has the parameters {listed(names)}"
-            )
+            found.append(say("earlier.parameters", number=number, has=sorted(trial.setting), names=names))
             break  # the others will be alike
-        found += [f"earlier trial {number}: {why}" for why in _of_trial(terms, number, trial)]
+        found += [say("earlier.trial", number=number, why=why) for why in _of_trial(terms, number, trial)]
     found += [
-        f"earlier judgment {n}: {why}" for n, one in enumerate(brought.judgments, 1) if (why := _of(brought, one))
+        say("earlier.judgment", number=n, why=why)
+        for n, one in enumerate(brought.judgments, 1)
+        if (why := _of(brought, one))
     ]
     more = len(found) - _MOST_TOLD
-    return "; ".join([*found[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
+    if not found:
+        return NOTHING
+    return listing([*found[:_MOST_TOLD], *([say("earlier.more", count=more)] if more > 0 else [])])
 
 
-def _of_trial(terms: Terms, number: int, trial: EarlierTrial) -> Iterator[str]:
+def _of_trial(terms: Terms, number: int, trial: EarlierTrial) -> Iterator[Sentence]:
     wrong = [
-        f"{p.name} {why}" for p in terms.parameters if (why := p.domain.problem(_near(terms, trial.setting)[p.name]))
+        say("value.wrong", name=p.name, why=why)
+        for p in terms.parameters
+        if (why := p.domain.problem(_near(terms, trial.setting)[p.name]))
     ]
     yield from wrong
     if not wrong:
         legal = fitting(terms, trial.setting)
         for constraint in map(parse_constraint, terms.constraints):
             if not constraint.holds({name: float(legal[name]) for name in constraint.names}):
-                yield f"the constraint {constraint.text} does not hold"
+                yield say("gate.constraint", constraint=constraint.text)
     if trial.stage == "done" and trial.valid is None and trial.excluded is None:
-        yield "it has no outcome; leave it out, or say whether it was valid"
+        yield say("earlier.no_outcome")
     for what in ("opponent", "repeats"):
         other = getattr(trial, what)
         if other is not None and other >= number:
-            yield f"its {what}, trial {other}, is not before it"
+            yield say(f"earlier.{what}", trial=other)
 
 
-def _of(brought: ImportEarlier, one: EarlierJudgment) -> str:
+def _of(brought: ImportEarlier, one: EarlierJudgment) -> Sentence:
     if one.left == one.right:
-        return f"trial {one.left} cannot be compared with itself"
+        return say("earlier.with_itself", trial=one.left)
     for number in (one.left, one.right):
         if number > len(brought.trials):
-            return f"there is no earlier trial {number}"
+            return say("earlier.no_trial", trial=number)
         trial = brought.trials[number - 1]
         if trial.stage != "done" or not trial.valid or trial.excluded is not None:
-            return f"trial {number} made no part that can be judged"
+            return say("earlier.no_part", trial=number)
     if one.winner not in (None, one.left, one.right):
-        return f"its winner, trial {one.winner}, is none of its two"
-    return "a tie has no part that is clearly better" if one.winner is None and one.clearly is not None else ""
+        return say("earlier.winner", trial=one.winner)
+    return say("earlier.tie") if one.winner is None and one.clearly is not None else NOTHING
 
 
 def _near(terms: Terms, setting: Setting) -> Setting:
@@ -154,18 +157,15 @@ def same(known: Imported, trials: Sequence[EarlierTrial], judgments: Sequence[Ea
     return ours == theirs and tuple(judgments) == known.judgments
 
 
-def objection(state: State, brought: ImportEarlier) -> str:
+def objection(state: State, brought: ImportEarlier) -> Sentence:
     """Why an import without a discount cannot be taken over; nothing if it can."""
     if state.trials:
-        return (
-            f"the campaign {state.name} has {counted(len(state.trials), 'trial')} of its own: earlier ones can become "
-            "its own only before the first; import them with a discount below 1"
-        )
+        return say("earlier.not_own", name=state.name, trials=len(state.trials))
     spent = sum(trial.stage == "done" for trial in brought.trials)
     budget = state.terms.budget.trials
     if spent > budget:
-        return f"{counted(spent, 'trial')} are more than the budget of {budget}: raise it in the configuration first"
-    return ""
+        return say("earlier.too_many", trials=spent, budget=budget)
+    return NOTHING
 
 
 def imported(state: State, event: EarlierImported, at: datetime, by: str) -> State:

@@ -5,7 +5,7 @@ Beside it stands where each event leads: the fold of a campaign takes its mode f
 
 from dataclasses import dataclass
 
-from tuner.basics.text import listed
+from tuner.basics.sentences import Sentence, say
 from tuner.campaign import commands as c
 from tuner.campaign import events as e
 from tuner.campaign.state import Mode
@@ -22,8 +22,8 @@ class Move:
     Attributes:
         modes: Where it may be given; None stands for a campaign that does not exist yet.
         to: The mode it leads to; None: the mode stays, unless what it reports is a fault.
-        verb: What it does to a campaign, for the sentence that refuses something else.
-        cannot: Why it is refused to people.
+        verb: What it does to a campaign, for the sentence that refuses something else: the name of a text.
+        cannot: Why it is refused to people, likewise.
     """
 
     modes: frozenset[Mode | None]
@@ -46,11 +46,11 @@ MOVES: dict[type[c.CommandBase], Move] = {
     c.Stop: Move(frozenset({Mode.IDLE}) | _TUNING, Mode.STOPPED, verb="stopped"),
     # also one that is over, while it brings the machine home
     c.Abort: Move(_ANY - {Mode.ABORTED}, Mode.ABORTED, verb="aborted"),
-    c.GoHome: Move(_ANY - _EXECUTE, verb="sent home"),
+    c.GoHome: Move(_ANY - _EXECUTE, verb="sent_home"),
     c.ChangeTerms: Move(_ANY),
-    c.Approve: Move(_EXECUTE, cannot="its proposal cannot be approved"),  # what is approved is sent, and now
-    c.Reject: Move(_TUNING, cannot="there is no proposal to reject"),
-    c.Repeat: Move(_TUNING, cannot="no part can be made again"),  # nobody waits for a part where none is made
+    c.Approve: Move(_EXECUTE, cannot="approve"),  # what is approved is sent, and now
+    c.Reject: Move(_TUNING, cannot="reject"),
+    c.Repeat: Move(_TUNING, cannot="repeat"),  # nobody waits for a part where none is made
     # what was said about parts that exist counts at once; parts, answers and lots are there in every mode
     c.TellOutcome: Move(_ANY),
     c.Judge: Move(_ANY),
@@ -88,17 +88,17 @@ LEADS: dict[type[e.EventBase], Mode] = {
 }
 
 
-def illegal(name: str, mode: Mode, command: c.CommandBase) -> str | None:
+def illegal(name: str, mode: Mode, command: c.CommandBase) -> Sentence | None:
     """Why a command may not be given in a mode, as a sentence that says what can be done; or None."""
     move = MOVES[type(command)]
     if mode in move.modes:
         return None
-    possible = f"it can be {listed([one.verb for one in MOVES.values() if one.verb and mode in one.modes])}"
+    now = {"name": name, "mode": say(f"mode.{mode}")}
+    verbs = [say(f"verb.{one.verb}") for one in MOVES.values() if one.verb and mode in one.modes]
     if move.verb:
-        return f"the campaign {name} is {mode} and cannot be {move.verb}; {possible}"
+        return say("move.cannot_be", **now, verb=say(f"verb.{move.verb}"), possible=verbs)
     if not move.cannot:
-        return f"the campaign {name} is {mode} by now"
+        return say("move.by_now", **now)
     first = [kind for kind in (c.Start, c.Resume) if mode in MOVES[kind].modes and MOVES[kind].to in move.modes]
-    return f"the campaign {name} is {mode}: {move.cannot} now; " + (
-        f"{first[0].__name__.lower()} it first" if first else possible
-    )
+    step = say(f"move.{first[0].__name__.lower()}_first") if first else say("move.possible", possible=verbs)
+    return say("move.not_now", **now, cannot=say(f"cannot.{move.cannot}"), first=step)

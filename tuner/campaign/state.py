@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+from tuner.basics.telling import Kept
 from tuner.basics.vocabulary import Mode as Mode
 from tuner.basics.vocabulary import Stage as Stage
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
@@ -26,6 +27,8 @@ class CampaignTrial(Trial, Proposal):
     tag: str
     source: Source
     lot: str
+    reason: Kept = ""
+    outcome_reason: Kept = ""
     proposed_at: datetime
     staged_at: datetime
     repeats: int | None = None
@@ -56,7 +59,7 @@ class Duel:
     why: Why
     asked_at: datetime
     judgment: int | None = None
-    closed: str | None = None
+    closed: Kept | None = None
 
     @property
     def open(self) -> bool:
@@ -73,6 +76,7 @@ class Duel:
 class CampaignJudgment(Judgment):
     """An operator's answer to a question. `by` is its signature: the operator, and the key that said so."""
 
+    retracted: Kept | None = None
     duel: int
     operator: str
     at: datetime
@@ -118,8 +122,8 @@ class MachineState:
     read_back: Setting | None = None
     verified: bool = False
     home: bool = False
-    home_wanted: str | None = None
-    home_failed: str | None = None
+    home_wanted: Kept | None = None
+    home_failed: Kept | None = None
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,8 @@ class State:
     since: datetime
     created_at: datetime
     series: str = ""
-    reason: str = ""
-    fault: str | None = None
+    reason: Kept = ""
+    fault: Kept | None = None
     count: int = 0
     seq: int = 0
     lot: str = ""

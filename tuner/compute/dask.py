@@ -11,6 +11,7 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any, Self
 
+from tuner.basics.sentences import say
 from tuner.compute.backend import ComputeError, Stats, WorkerDied
 from tuner.compute.jobs import Computation, Jobs
 from tuner.compute.worker import answer
@@ -92,7 +93,7 @@ class DaskBackend(Jobs):
             raise ComputeError("the Dask cluster is not connected")
         if not self._is_there():
             self._look_for_it()
-            self._settle(work, WorkerDied(f"{work.name} gave no result: the Dask cluster is away"))
+            self._settle(work, WorkerDied(say("compute.dask_away", task=work.name)))
             self._abandon(work)
             return
         self._sent += 1
@@ -115,7 +116,7 @@ class DaskBackend(Jobs):
             if self._lost(work, error):
                 return
         except Exception as error:  # noqa: BLE001 - whatever Dask raises, those who wait must hear of it
-            self._settle(work, ComputeError(f"{work.name} failed on the Dask cluster: {error}"))
+            self._settle(work, ComputeError(say("compute.failed", task=work.name, error=str(error))))
         else:
             self._answered(work, reply)
         finally:
@@ -135,7 +136,7 @@ class DaskBackend(Jobs):
         elif work.tries <= RETRIES and work in self._runs and not work.outcome.done():
             self._send(work)
             return True
-        self._settle(work, WorkerDied(f"{work.name} gave no result: the Dask cluster lost it ({error})"))
+        self._settle(work, WorkerDied(say("compute.dask_lost", task=work.name, error=str(error))))
         return False
 
     def _look_for_it(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tuner.basics.sentences import Sentence, say
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.records import REJECTED, Proposal, Setting
@@ -17,10 +18,6 @@ from tuner.core.space.space import BoolArray, Space
 PURPOSE = 4  # the optimiser's own draws from [seed, asks] have the purposes 0 to 3
 STEPS = (0.05, 0.1, 0.2)  # standard deviations in the unit cube, tried one after the other
 COUNT = 64
-STEP = "The model was not ready in time: a small step from the champion."
-FILL = "The model was not ready in time and there is no champion: a setting far from everything tried."
-FAR = "The model was not ready in time and every small step from the champion was tried: a setting farther off."
-REPEAT = "The model was not ready in time: repeats a setting, because none is left that was not tried."
 
 
 def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal:
@@ -52,20 +49,20 @@ def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal
 
 def _candidates(
     space: Space, champion: FloatArray | None, tried: FloatArray, rng: np.random.Generator
-) -> Iterator[tuple[str, FloatArray]]:
+) -> Iterator[tuple[Sentence, FloatArray]]:
     """Yield feasible rows with a reason, the wanted ones first; the later ones are seldom needed and cost more."""
     if champion is not None:
         for size in STEPS:
             rows = space.snap(champion + size * rng.standard_normal((COUNT, space.dimension)))
-            yield STEP, rows[space.feasible(rows)]
+            yield say("why.small_step"), rows[space.feasible(rows)]
         rows = space.neighbours(champion)
-        yield STEP, rows[np.argsort(_gaps(rows, champion[None])[:, 0], kind="stable")]
+        yield say("why.small_step"), rows[np.argsort(_gaps(rows, champion[None])[:, 0], kind="stable")]
     rows = space.sample(4 * COUNT, rng, tried) if space.every is None else rng.permutation(space.every)
     if not len(rows):
         raise SpaceError(space.nothing_found)
     if len(tried):
         rows = rows[np.argsort(-_gaps(rows, tried).min(axis=1), kind="stable")]
-    yield FILL if champion is None else FAR, rows
+    yield say("why.no_champion") if champion is None else say("why.farther_off"), rows
 
 
 def _gaps(rows: FloatArray, tried: FloatArray) -> FloatArray:
@@ -75,13 +72,13 @@ def _gaps(rows: FloatArray, tried: FloatArray) -> FloatArray:
 
 def _first_fresh(
     space: Space,
-    groups: Iterator[tuple[str, FloatArray]],
+    groups: Iterator[tuple[Sentence, FloatArray]],
     tried: FloatArray,
     scrap: BoolArray,
     settings: list[Setting],
-) -> tuple[Setting, str]:
+) -> tuple[Setting, Sentence]:
     """Return the first setting that was not tried and whose nearest trial is not scrap; else one that is."""
-    risky: list[tuple[str, FloatArray]] = []
+    risky: list[tuple[Sentence, FloatArray]] = []
     for reason, rows in groups:
         near_scrap = scrap[np.argmin(_gaps(rows, tried), axis=1)] if scrap.any() else np.zeros(len(rows), dtype=bool)
         setting = _fresh(space, rows[~near_scrap], settings)
@@ -92,7 +89,7 @@ def _first_fresh(
         setting = _fresh(space, rows, settings)
         if setting is not None:
             return setting, reason
-    return space.decode(risky[-1][1][0]), REPEAT
+    return space.decode(risky[-1][1][0]), say("why.repeated")
 
 
 def _fresh(space: Space, rows: FloatArray, settings: list[Setting]) -> Setting | None:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tuner.basics.sentences import from_json, say
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout, Json, canonical, job_key
 from tuner.compute.worker import DONE
 
@@ -78,7 +79,7 @@ class HeldJob:
         if not outcome.done():
             await asyncio.wait([outcome], timeout=deadline_s)
         if not outcome.done():
-            raise ComputeTimeout(f"{self._work.name} gave no result within {deadline_s:g} s")
+            raise ComputeTimeout(say("compute.too_slow", task=self._work.name, seconds=deadline_s))
         found = outcome.result()
         if isinstance(found, ComputeError):
             raise type(found)(*found.args)  # a fresh one: each raise adds to an exception's traceback
@@ -106,7 +107,7 @@ class Jobs(ABC):
     def submit(self, name: str, payload: Mapping[str, Json], *, speculative: bool = False) -> HeldJob:
         """Take a job or join the equal one; see `tuner.compute.backend.Backend`."""
         if self._closed:
-            raise ComputeCancelled("nothing is computed any more: the backend was closed")
+            raise ComputeCancelled(say("compute.closed"))
         request = canonical(name, payload)
         key = job_key(request)
         self._submissions += 1
@@ -151,14 +152,14 @@ class Jobs(ABC):
         if work.holders:
             self._weighed(work)
         else:
-            self._settle(work, ComputeCancelled(f"{work.name} was cancelled"))
+            self._settle(work, ComputeCancelled(say("compute.cancelled", task=work.name)))
             self._abandon(work)
 
     def _answered(self, work: Computation, reply: bytes) -> None:
         if reply[:1] == DONE:
             self._settle(work, reply[1:])
         else:
-            self._settle(work, ComputeError(reply[1:].decode()))
+            self._settle(work, ComputeError(from_json(json.loads(reply[1:]))))
 
     def _settle(self, work: Computation, outcome: bytes | ComputeError) -> None:
         """End the work; only results are remembered: what failed may be tried again."""
@@ -185,7 +186,7 @@ class Jobs(ABC):
         """Take no more jobs, and tell those who wait that there will be no result."""
         self._closed = True
         for work in list(self._under_way.values()):
-            self._settle(work, ComputeCancelled(f"{work.name} was cancelled: the backend was closed"))
+            self._settle(work, ComputeCancelled(say("compute.cancelled", task=work.name)))
 
     @abstractmethod
     def _begin(self, work: Computation) -> None:

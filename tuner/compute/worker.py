@@ -17,6 +17,7 @@ import traceback
 from queue import SimpleQueue
 from threading import Thread
 
+from tuner.basics.sentences import Sentence, say, to_json
 from tuner.basics.threads import one_blas_thread
 
 HEADER = struct.Struct(">I")
@@ -37,14 +38,16 @@ def answer(request: bytes) -> bytes:
             raise ValueError(f"there is no such task; there are {', '.join(sorted(TASKS))}")  # noqa: TRY301 - as any
         return DONE + json.dumps(TASKS[name](job["payload"]), separators=(",", ":"), allow_nan=False).encode()
     except Exception as error:  # noqa: BLE001 - a worker outlives what a task raises
-        return FAILED + failure(name, error).encode()
+        return FAILED + json.dumps(to_json(failure(name, error))).encode()
 
 
-def failure(name: str, error: Exception) -> str:
+def failure(name: str, error: Exception) -> Sentence:
     """What to say of a task that failed; where there is no setting that is a sentence already."""
     from tuner.core.space.parameters import SpaceError
 
-    return str(error) if isinstance(error, SpaceError) else f"{name} failed: {type(error).__name__}: {error}"
+    if isinstance(error, SpaceError):
+        return Sentence.of(str(error))
+    return say("compute.failed", task=name, error=f"{type(error).__name__}: {error}")
 
 
 def serve(connection: socket.socket) -> None:

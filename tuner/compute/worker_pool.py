@@ -5,6 +5,7 @@ import logging
 from dataclasses import asdict, dataclass
 from typing import Self
 
+from tuner.basics.sentences import say
 from tuner.compute.backend import Stats, WorkerDied
 from tuner.compute.fork_server import ForkServer, Worker, WorkerLostError
 from tuner.compute.jobs import CACHE_COUNT, Computation, Jobs
@@ -215,7 +216,7 @@ class Pool(Jobs):
             self._spent(slot)
             work.tries += 1
             if work.tries > RETRIES:
-                self._settle(work, WorkerDied(f"{work.name} gave no result: {work.tries} workers died under it"))
+                self._settle(work, WorkerDied(say("compute.died", task=work.name, tries=work.tries)))
             else:
                 self._queue[work.key] = work
         if all(other.worker is None and other.failures >= HOPELESS for other in self._slots):
@@ -224,5 +225,5 @@ class Pool(Jobs):
     def _give_up(self) -> None:
         """Fail what is queued: no worker can be started, and waiting in silence helps nobody."""
         for work in list(self._queue.values()):
-            self._settle(work, WorkerDied(f"{work.name} gave no result: no worker process can be started"))
+            self._settle(work, WorkerDied(say("compute.no_worker", task=work.name)))
         self._queue.clear()

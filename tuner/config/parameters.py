@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from tuner.adapter import ParameterInfo
+from tuner.basics.sentences import say, written
 from tuner.basics.text import shown
 from tuner.config.section import Complaint, Section, reject
 from tuner.core.space.expression import FUNCTIONS
@@ -66,10 +67,11 @@ class _Parameter(Section):
         """A value for people: no finer than it can be set, but for what a machine may say beside."""
         number, digits = finite(value), self.domain.digits
         if digits is None or number is None:
-            text = shown(value)
+            text = written(value)
         else:
-            text = repr(round(number, digits + _BESIDE)) if self.kind != "integer" else f"{number:.12g}"  # type: ignore[attr-defined]
-        return f"{text} {self.unit}" if unit and self.unit else text
+            plain = repr(round(number, digits + _BESIDE)) if self.kind != "integer" else f"{number:.12g}"  # type: ignore[attr-defined]
+            text = say("value.number", number=plain)
+        return say("value.with_unit", value=text, unit=self.unit) if unit and self.unit else text
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -10,6 +10,7 @@ import zmq.asyncio
 from zmq.auth.asyncio import AsyncioAuthenticator
 
 from tuner.basics.names import NameProblemError, person_name
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.vocabulary import Lane, Role
 from tuner.campaign.decide import Actor, Refusal
 from tuner.daemon.people import People
@@ -110,12 +111,12 @@ class Authenticator:
         if door == "group":
             return Sender("", self._local_role)
         if self._keys is None:
-            raise Refusal("denied", "no keys are known")
+            raise Refusal("denied", say("denied.no_keys"))
         self._keys.refresh()
         found = self._keys.role_of(str(frame.get("User-Id")))
         if found is None:
             self._refused(str(frame.get("User-Id")))
-            raise Refusal("denied", "this key is not accepted any more")
+            raise Refusal("denied", say("denied.key"))
         return Sender(*found)
 
 
@@ -126,26 +127,34 @@ def authorised(request: Request, sender: Sender, people: People | None = None) -
     """
     op = OPS.get(request.op)
     if op is None:
-        raise Refusal("unknown_op", f"there is no operation {request.op!r}; `hello` tells which there are")
+        raise Refusal("unknown_op", say("request.no_operation", op=request.op))
     called = sender.key or LOCAL
     signed = None
     if request.session is not None and people is not None and op is not OPS["session.open"]:
         signed = people.signed_in(request.session, sender.key)
         free = op.roles == ANYONE or op.lane is Lane.URGENT or op is OPS["session.close"]
         if signed is None and not free:
-            raise Refusal("locked", "this session has ended: sign in again")
+            raise Refusal("locked", say("denied.session_ended"))
     if signed is not None and request.session is not None and people is not None:
         if signed.role not in op.roles:
-            allowed = " or ".join(sorted(op.roles))
-            raise Refusal("denied", f"{request.op} is for the role {allowed}; {signed.name} is {signed.role}")
+            raise Refusal("denied", _denied(request.op, op, signed.name, signed.role))
         if op.command:
             people.used(request.session)
         return op, Actor(signed.name, signed.role, sender.key, proved=True)
     if sender.role not in op.roles:
-        allowed = " or ".join(sorted(op.roles))
-        raise Refusal("denied", f"{request.op} is for the role {allowed}; {called} is {sender.role}")
+        raise Refusal("denied", _denied(request.op, op, called, sender.role))
     try:
         person = person_name((request.actor or "").strip() or called)
     except NameProblemError as error:
-        raise Refusal("bad_request", str(error)) from None
+        raise Refusal("bad_request", say("refused.name", why=str(error))) from None
     return op, Actor(person, sender.role, sender.key)
+
+
+def _denied(name: str, op: AnyOperation, who: str, role: Role) -> Sentence:
+    return say(
+        "denied.role",
+        op=name,
+        roles=[say(f"role.{one}") for one in sorted(op.roles)],
+        who=who,
+        role=say(f"role.{role}"),
+    )

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tuner.basics.sentences import say
 from tuner.basics.text import listed
 from tuner.campaign import commands as c
 from tuner.campaign.state import Stage, State
@@ -53,7 +54,7 @@ class Drain:
 
     async def _park(self, name: str) -> bool:
         """Write down that the machine is to go home; False if the journal does not take it."""
-        post = asyncio.ensure_future(self._engine.post(name, c.Park(reason="the daemon stops")))
+        post = asyncio.ensure_future(self._engine.post(name, c.Park(reason=say("daemon.stops"))))
         done, _ = await asyncio.wait({post}, timeout=PARK_S)
         return bool(done)
 

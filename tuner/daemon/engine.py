@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from tuner.basics.address import shared
+from tuner.basics.sentences import NOTHING, Sentence, say, with_code
 from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor, Refusal
@@ -27,7 +28,6 @@ from tuner.journal.records import NewRow, Reply
 
 URGENT, OWN, ORDINARY = range(3)  # lines of commands
 MOST_WAITING = 2000
-DEFECT = "an error in tuner's own code, see the daemon's log: nothing was written down"
 _TRY_AGAIN_S = 2.0
 
 log = logging.getLogger(__name__)
@@ -44,17 +44,18 @@ class Result:
 
     status: str
     code: str = ""
-    text: str = ""
+    text: Sentence = NOTHING
     n: int = 0
 
     def json(self) -> str:
         """As it is kept beside the request's id."""
-        return json.dumps([self.status, self.code, self.text, self.n])
+        return json.dumps([self.status, self.code, self.text, self.n, self.text.said()])
 
     @classmethod
     def from_json(cls, text: str) -> "Result":
-        """As it was kept."""
-        return cls(*json.loads(text))
+        """As it was kept; earlier versions kept no code of the sentence."""
+        status, code, sentence, n, *said = json.loads(text)
+        return cls(status, code, with_code(sentence, said[0] if said else None), n)
 
 
 @dataclass(slots=True, eq=False)
@@ -142,7 +143,7 @@ class Engine:
         came_s = asyncio.get_running_loop().time() if arrived_s is None else arrived_s
         posted = Posted(campaign, command, actor, request, effect, came_s)
         if posted.line == ORDINARY and self._queue.waiting(ORDINARY) >= MOST_WAITING:
-            return Result("failed", "busy", "too many requests are waiting; try again")
+            return Result("failed", "busy", say("daemon.busy_queue"))
         self._queue.put(posted, posted.line)
         return await posted.answered
 
@@ -163,7 +164,7 @@ class Engine:
                 if not posted.answered.done() and len(batch) > 1:
                     await self._attempt([posted])
                 elif not posted.answered.done():
-                    posted.answered.set_result(Result("failed", "defect", DEFECT))
+                    posted.answered.set_result(Result("failed", "defect", say("daemon.defect_unwritten")))
 
     async def _process(self, batch: list[Posted]) -> None:
         await self.known.remember({posted.campaign for posted in batch})
@@ -192,7 +193,7 @@ class Engine:
             return self._one(posted, draft)
         except Exception:  # noqa: BLE001 - the other commands of the batch are not to blame
             self._troubles.note(f"deciding on {type(posted.command).__name__} for the campaign {posted.campaign}")
-        return Result("failed", "defect", DEFECT)
+        return Result("failed", "defect", say("daemon.defect_unwritten"))
 
     def _one(self, posted: Posted, draft: _Draft) -> Result:
         """Decide on one command; nothing is changed but the draft."""
@@ -217,11 +218,11 @@ class Engine:
             self._urged_s[name] = max(posted.arrived_s, self._urged_s.get(name, 0.0))
         if isinstance(command, c.Start | c.Resume) and posted.arrived_s < self._urged_s.get(name, 0.0):
             # urgent commands overtake: whoever said stop last is not to see the machine start after that
-            raise Refusal("stale", "somebody has held, stopped or aborted it since; begin again if you still want to")
+            raise Refusal("stale", say("refused.held_since"))
         if posted.effect is not None and (state is None or wanted(state) != posted.effect):
-            raise Refusal("stale", "nobody wants this any more")
+            raise Refusal("stale", say("refused.unwanted"))
         if self.stopping and isinstance(posted.command, c.Create | c.Start | c.Resume):
-            raise Refusal("stopping", "the daemon is being stopped: try again when it is back")
+            raise Refusal("stopping", say("daemon.stopping"))
         if not isinstance(posted.command, c.Start | c.Resume | c.GoHome | c.Park) or state is None:
             return
         for name, other in {**self.states, **draft.states}.items():
@@ -231,12 +232,11 @@ class Engine:
                 continue
             address = shared(state.terms.adapter.occupies, other.terms.adapter.occupies)
             if address is not None or other.terms.machine == state.terms.machine:
-                also = "" if other.terms.machine == state.terms.machine else f", which calls it {other.terms.machine}"
-                raise Refusal(
-                    "machine_busy",
-                    f"the machine {state.terms.machine}{f' at {address}' if address else ''} is in use by the campaign "
-                    f"{name}{also}; stop that first",
-                )
+                where = say("machine.where", address=address) if address else ""
+                also = other.terms.machine if other.terms.machine != state.terms.machine else ""
+                told = {"machine": state.terms.machine, "where": where, "name": name}
+                told["also"] = say("machine.called", name=also) if also else ""
+                raise Refusal("machine_busy", say("machine.busy", **told))
 
     def _stored(self, draft: _Draft) -> None:
         self._seq += len(draft.rows)
@@ -261,9 +261,9 @@ class Engine:
         """Tell clients; what machines and models said must not be lost and is tried again."""
         log.error("the journal did not take %d events: %s", len(draft.rows), error)
         if isinstance(error, DiskFullError):
-            result = Result("failed", "disk_full", "the disk is full: nothing was written down")
+            result = Result("failed", "disk_full", say("daemon.disk_full"))
         elif isinstance(error, HeldError):
-            result = Result("failed", "journal_busy", "another program uses the journal: nothing was written down")
+            result = Result("failed", "journal_busy", say("daemon.journal_busy"))
         else:
             self._give_up(draft, error)
         loop = asyncio.get_running_loop()
@@ -273,14 +273,14 @@ class Engine:
                 continue
             if isinstance(posted.command, c.Stop | c.Abort):
                 self._unwritten(posted.campaign, posted.command)
-                end = "is let go" if isinstance(posted.command, c.Abort) else "goes home"
-                result = replace(result, text=f"{result.text}, but the machine {end}")
+                end = "daemon.but_let_go" if isinstance(posted.command, c.Abort) else "daemon.but_home"
+                result = replace(result, text=say(end, text=result.text))
             if not posted.answered.done():
                 posted.answered.set_result(result)
 
     def _give_up(self, draft: _Draft, error: JournalError) -> NoReturn:
         """Nothing can be written any more, so nobody must believe that it was; the daemon ends."""
-        result = Result("failed", "journal_lost", f"nothing was written down, and the daemon ends: {error}")
+        result = Result("failed", "journal_lost", say("daemon.journal_lost", why=str(error)))
         for posted, _ in draft.results:
             if posted.request is not None and not posted.answered.done():
                 posted.answered.set_result(result)
@@ -290,7 +290,7 @@ class Engine:
         """After a start: what was under way is not known to have happened; then work begins."""
         for state in list(self.states.values()):
             if state.trial is not None and state.trial.stage in MOVED_STAGES:
-                await self.post(state.name, c.Interrupt(reason="the daemon was restarted"))
+                await self.post(state.name, c.Interrupt(reason=say("daemon.restarted")))
             else:
                 self._follow(state)
 
@@ -299,7 +299,7 @@ class Engine:
 
         `bring` finds what one that has not begun is to import; if that cannot be, it does not start by itself.
         """
-        problems = []
+        problems: list[str] = []
         for name, terms in campaigns:
             try:
                 known = await self.known.find(name) is not None
@@ -342,7 +342,7 @@ def _earlier(posted: Posted, known: dict[RequestKey, Reply], draft: _Draft) -> R
     if reply is None:
         return None
     if reply.digest != key.digest:
-        return Result("refused", "id_reused", "this request id was used for another request; take a new one")
+        return Result("refused", "id_reused", say("request.id_reused"))
     return Result.from_json(reply.reply)
 
 

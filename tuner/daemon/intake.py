@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from tuner.basics.sentences import say
 from tuner.campaign.decide import Actor, Refusal
 from tuner.wire import messages as m
 from tuner.wire.operation import AnyOperation
@@ -45,22 +46,22 @@ def parsed(content: bytes) -> m.Request:
     try:
         request = m.Request.model_validate_json(content)
     except ValidationError as error:
-        raise Refusal("bad_request", f"this is no request: {_what(error)}") from error
+        raise Refusal("bad_request", say("request.none", what=_what(error))) from error
     if request.v != m.VERSION:
-        raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol, not {request.v}")
+        raise Refusal("version", say("request.version", version=m.VERSION, asked=request.v))
     return request
 
 
 def body_of(op: AnyOperation, request: m.Request) -> BaseModel:
     """The body, as the operation needs it."""
     if op.campaign and request.campaign is None:
-        raise Refusal("bad_request", f"{request.op} needs the name of a campaign")
+        raise Refusal("bad_request", say("request.no_campaign", op=request.op))
     try:
         return op.body.model_validate_json(json.dumps(request.body))
     except ValidationError as error:
-        raise Refusal("bad_request", f"the body of {request.op} is wrong: {_what(error)}") from error
+        raise Refusal("bad_request", say("request.body", op=request.op, what=_what(error))) from error
     except (ValueError, RecursionError) as error:
-        raise Refusal("bad_request", f"the body of {request.op} cannot be read: {error}") from error
+        raise Refusal("bad_request", say("request.unreadable", op=request.op, why=str(error))) from error
 
 
 def digest(request: m.Request) -> str:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
+from tuner.basics.sentences import say
 from tuner.basics.vocabulary import ENDED
 from tuner.campaign.automatic import automatic
 from tuner.campaign.decide import Refusal
@@ -16,7 +17,6 @@ from tuner.errors import TryAgainError
 from tuner.journal.errors import JournalError
 
 SNAPSHOT_EVERY = 200
-READ_ON = "`tuner journal verify` names its event; a newer tuner may read it, or restore a backup"
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class KnownCampaigns:
     def refuse_unreadable(self, name: str) -> None:
         """Refuse a campaign that was set aside."""
         if name in self.set_aside:
-            raise Refusal("unreadable", f"the campaign {name} is set aside: {self.set_aside[name]}; {READ_ON}")
+            raise Refusal("unreadable", say("daemon.set_aside", name=name, why=self.set_aside[name]))
 
     def over(self) -> int:
         """How many campaigns are over and not in memory."""

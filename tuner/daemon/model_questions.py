@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from tuner.basics.sentences import say
 from tuner.campaign.decide import Refusal
 from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import State
@@ -45,7 +46,7 @@ class ModelQuestions:
         task = self._open.get(question)
         if task is None:
             if self._asked[key] >= MOST_ASKED or len(self._open) >= MOST_OPEN:
-                raise Refusal("busy", "too many questions to the model are open; wait for their answers")
+                raise Refusal("busy", say("daemon.model_busy"))
             self._asked[key] += 1
             task = self._open[question] = asyncio.create_task(self._compute_answer(question, state, key))
             task.add_done_callback(_seen)
@@ -60,7 +61,7 @@ class ModelQuestions:
             finally:
                 job.cancel()
         except ComputeError as error:
-            raise Refusal("not_ready", f"the model has no answer now: {error}") from error
+            raise Refusal("not_ready", say("daemon.model_not_ready", why=str(error))) from error
         finally:
             del self._open[question]
             self._asked[key] -= 1

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from tuner.adapter import AdapterError
-from tuner.basics.text import listed
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Lane, Role, Status
 from tuner.campaign import commands as c
@@ -92,7 +92,7 @@ class Answers:
         if state is None or state.terms.policy.identify != "pin" or asked.op.lane is Lane.URGENT:
             return
         if not actor.proved and actor.role != Role.CONTROLLER:
-            raise Refusal("sign_in", f"{name} takes this only from people who signed in with PIN or badge")
+            raise Refusal("sign_in", say("refused.sign_in", name=name))
 
     async def create(self, asked: Asked, body: m.CreateBody) -> m.EventsAfter:
         """A campaign from the text of a configuration."""
@@ -109,7 +109,7 @@ class Answers:
         """The version that both speak, who is asking, and what that one may do."""
         common = set(body.versions) & {m.VERSION}
         if not common:
-            raise Refusal("version", f"this daemon speaks version {m.VERSION} of the protocol only")
+            raise Refusal("version", say("request.only_version", version=m.VERSION))
         known = OPS.keys() if self._facts.create_over_wire else OPS.keys() - {"campaign.create"}
         return m.Welcome(
             version=max(common),
@@ -195,18 +195,18 @@ class Answers:
         state = await self._state(asked)
         setting = body.setting if body.setting is not None else state.trial.setting if state.trial else None
         if setting is None:
-            raise Refusal("not_found", "no setting waits to be sent")
+            raise Refusal("not_found", say("refused.no_setting_waits"))
         try:
             have, known = await self._setting_of(state)
             async with self._plans:  # one at a time: the way home is planned by the same threads
                 moves = await asyncio.to_thread(plan, state.terms, have, setting)
         except GateRefusal as refusal:
-            raise Refusal("gate", f"this setting would be refused: {refusal}") from refusal
+            raise Refusal("gate", say("gate.would_refuse", why=str(refusal))) from refusal
         except AdapterError as error:
-            raise Refusal("not_ready", f"the machine does not answer: {error}") from error
+            raise Refusal("not_ready", say("machine.no_answer", why=str(error))) from error
         texts = _told(state, have, moves)
         if texts and known:
-            texts[0] = f"{known}: {texts[0]}"
+            texts[0] = say(known, text=texts[0])
         return m.PlanView(
             steps=[move.setting for move in moves], seconds=sum(move.wait_s for move in moves), texts=texts
         )
@@ -264,11 +264,11 @@ class Answers:
             async with self._few_readers:
                 state = await self._engine.known.find(name)
         if state is None:
-            raise Refusal("not_found", f"there is no campaign {name!r}")
+            raise Refusal("not_found", say("refused.no_campaign", name=name))
         return state
 
     async def _setting_of(self, state: State) -> tuple[dict[str, Any], str]:
-        """What the machine has, and where that is known from if it could not be asked now.
+        """What the machine has, and the code of where that is known from if it could not be asked now.
 
         It is not asked while a move, a part or the way home is under way.
         """
@@ -279,8 +279,8 @@ class Answers:
                 by_hand = {name: state.terms.known_good[name] for name in state.terms.adapter.by_hand} | state.manual
                 return {**by_hand, **have} if have else state.terms.known_good, ""
         if state.machine.read_back is None:
-            return state.terms.known_good, "from the known-good setting"
-        return state.machine.read_back, "from what the machine had when it was asked last"
+            return state.terms.known_good, "plan.from_known_good"
+        return state.machine.read_back, "plan.from_last"
 
 
 class Facts(BaseModel):
@@ -298,37 +298,23 @@ class Facts(BaseModel):
 def _terms(text: str, facts: Facts) -> tuple[str, Terms]:
     """Name and terms of a campaign that somebody asks for over the wire: it gets nothing of the daemon's own host."""
     if not facts.create_over_wire:
-        raise Refusal(
-            "not_allowed",
-            "campaigns come from the daemon's configuration files: put this one there and reload, or let engineers "
-            "create campaigns with create_over_wire and create_adapters in the table [daemon]",
-        )
+        raise Refusal("not_allowed", say("create.not_over_wire"))
     try:
         config = parse_config(text, "config")
     except ConfigError as error:
-        raise Refusal("config", str(error)) from error
+        raise Refusal("config", say("create.config", why=str(error))) from error
     if len(config.campaigns) != 1:
-        raise Refusal("config", "give a configuration with exactly one table [[campaign]]")
+        raise Refusal("config", say("create.one_campaign"))
     campaign = config.campaigns[0]
     if campaign.earlier is not None:
-        raise Refusal(
-            "not_allowed",
-            "[campaign.earlier] is for the daemon's configuration files: leave it out, then `tuner import`",
-        )
+        raise Refusal("not_allowed", say("create.earlier"))
     kind = load_adapter(campaign.adapter.name)
     if kind.starts_programs or campaign.adapter.name not in facts.create_adapters:
-        raise Refusal(
-            "not_allowed",
-            f"a campaign with the adapter {campaign.adapter.name} comes from the daemon's configuration files only; "
-            f"over the wire: {listed(facts.create_adapters)}",
-        )
+        allowed = list(facts.create_adapters)
+        raise Refusal("not_allowed", say("create.adapter", adapter=campaign.adapter.name, allowed=allowed))
     kept = kind.of_this_host(campaign.adapter.settings)
     if kept:
-        raise Refusal(
-            "not_allowed",
-            f"over the wire, settings name no files, devices or variables of the daemon's host: leave out "
-            f"{listed(kept)}, or put the campaign into a configuration file",
-        )
+        raise Refusal("not_allowed", say("create.of_this_host", keys=list(kept)))
     return campaign.name, Terms.of(campaign)
 
 
@@ -338,15 +324,19 @@ def _page(count: int, body: m.HistoryBody | m.TrialsBody) -> tuple[int, int]:
     return max(1, last - body.limit + 1), last
 
 
-def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[str]:
+def _told(state: State, have: dict[str, Any], moves: list[Move]) -> list[Sentence]:
     """Each move in words: what changes, from what to what."""
     texts = []
     for move in moves:
         changed = [
-            f"{one.called} {one.shown(have.get(one.name))} → {one.shown(move.setting[one.name], unit=True)}"
+            say("plan.change", name=one.called, old=one.shown(have.get(one.name)), new=one.shown(new, unit=True))
             for one in state.terms.parameters
-            if have.get(one.name) != move.setting[one.name]
+            if have.get(one.name) != (new := move.setting[one.name])
         ]
-        texts.append((f"after {move.wait_s:g} s: " if move.wait_s else "") + ", ".join(changed))
+        texts.append(
+            say("plan.after", seconds=move.wait_s, changes=changed)
+            if move.wait_s
+            else say("plan.at_once", changes=changed)
+        )
         have = move.setting
     return texts

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from tuner.basics.names import NameProblemError, person_name
+from tuner.basics.sentences import say
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
@@ -110,12 +111,12 @@ class People:
         try:
             name = person_name(body.name)
         except NameProblemError as error:
-            raise Refusal("bad_request", str(error)) from None
+            raise Refusal("bad_request", say("refused.name", why=str(error))) from None
         if body.role is Role.CONTROLLER:
-            raise Refusal("bad_request", "controller is for programs; a person is viewer, operator or engineer")
+            raise Refusal("bad_request", say("people.no_controller"))
         async with self._one:
             if self._file.find(name) is not None:
-                raise Refusal("exists", f"there is a person {name} already; a name stays taken, for answers bear it")
+                raise Refusal("exists", say("people.exists", name=name))
             secrets_of = await self._secrets(name, body.pin, body.badge)
             self._write("person_added", by, name, role=body.role, language=body.language, **secrets_of)
         return self.list()
@@ -154,7 +155,7 @@ class People:
             Refusal: Name, PIN or badge is wrong, which of them is not told; or it was wrong too often.
         """
         if (badge is None) == (name is None or pin is None):
-            raise Refusal("bad_request", "give a name and a PIN, or a badge")
+            raise Refusal("bad_request", say("people.name_and_pin"))
         async with self._one:
             person = self._file.find(name) if name is not None else None
             tries = self._slow_down(person.name if person is not None else f" {key}")
@@ -170,7 +171,7 @@ class People:
                     tries.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (tries.count - FREE_TRIES + 1))
                 if person is not None and tries.count % FREE_TRIES == 0:
                     self._write("sign_in_refused", f"key {key}" if key else "local", person.name, tries=tries.count)
-                raise Refusal("wrong_pin", "name, PIN or badge is wrong, or the person may not sign in any more")
+                raise Refusal("wrong_pin", say("people.wrong_pin"))
             self._tries.pop(person.name, None)
             return self._begin(person, key, role)
 
@@ -218,14 +219,14 @@ class People:
         """End somebody's session."""
         found = next((token for token, one in self._sessions.items() if one.number == number), None)
         if found is None:
-            raise Refusal("not_found", f"there is no session {number}; `tuner people sessions` lists them")
+            raise Refusal("not_found", say("people.no_session", number=number))
         self._end(found, "session_ended", by)
         return self.sessions()
 
     def _known(self, name: str) -> Person:
         person = self._file.find(name)
         if person is None:
-            raise Refusal("not_found", f"there is no person {name!r}; `tuner people list` tells who there is")
+            raise Refusal("not_found", say("people.no_person", name=name))
         return person
 
     async def _secrets(self, name: str, pin: str | None, badge: str | None) -> dict[str, str]:
@@ -235,7 +236,7 @@ class People:
         if badge is not None:
             found["badge"] = await asyncio.to_thread(_badge_hash, badge)
             if any(one.badge == found["badge"] and one.name != name for one in self._file.people.values()):
-                raise Refusal("exists", "this badge is another person's")
+                raise Refusal("exists", say("people.badge_taken"))
         return found
 
     def _slow_down(self, who: str) -> Tries:
@@ -244,13 +245,13 @@ class People:
         tries = self._tries.setdefault(who, Tries())
         wait_s = tries.next_s - self.clock()
         if wait_s > 0:
-            raise Refusal("slow_down", f"too many wrong tries; the next one counts in {math.ceil(wait_s)} s")
+            raise Refusal("slow_down", say("people.slow_down", seconds=math.ceil(wait_s)))
         return tries
 
     def _begin(self, person: Person, key: str, role: Role) -> Opened:
         self._sweep()
         if len(self._sessions) >= MOST_SESSIONS:
-            raise Refusal("busy", "too many people are signed in at once; an engineer can end sessions")
+            raise Refusal("busy", say("people.too_many"))
         self._count += 1
         now, now_s, token = self.now(), self.clock(), secrets.token_urlsafe(32)
         allowed = min(person.role, role, key=_RANKS.index)
@@ -286,7 +287,7 @@ class People:
         try:
             self._file.append(type_, text_of(self.now()), by, name, **more)
         except PeopleFileError as error:
-            raise Refusal("disk_full", str(error)) from error
+            raise Refusal("disk_full", say("people.not_written", why=str(error))) from error
 
 
 def _digest(token: str) -> str:
@@ -296,10 +297,10 @@ def _digest(token: str) -> str:
 def _checked_pin(pin: str) -> str:
     """A PIN that is not the first that anybody tries."""
     if not _PIN.fullmatch(pin):
-        raise Refusal("bad_request", "a PIN has 4 to 12 digits")
+        raise Refusal("bad_request", say("people.pin_digits"))
     steps = {int(after) - int(before) for before, after in itertools.pairwise(pin)}
     if steps in ({0}, {1}, {-1}):
-        raise Refusal("bad_request", "a PIN of equal or consecutive digits is the first that anybody tries")
+        raise Refusal("bad_request", say("people.pin_guessed"))
     return pin
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from tuner.adapter import AdapterError, Outcome
+from tuner.basics.sentences import Sentence, say
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeNext, Effect, ReturnHome, Run, Send
 from tuner.campaign.state import CampaignTrial, Stage, State
@@ -59,7 +60,7 @@ class Performer:
     tell: Tell
     compute: Callable[[State], Awaitable[tuple[Any, str]]]
     wait: Callable[[float], Awaitable[object]]
-    news: Callable[[str, float | None], None]
+    news: Callable[[Sentence, float | None], None]
     engine: str = ""
     where: Whereabouts = field(default_factory=Whereabouts)
     waits: Callable[[Wait | None], None] = lambda wait: None
@@ -81,7 +82,7 @@ class Performer:
         try:
             result, why = await self.compute(state)
         except ComputeError as error:
-            return c.Fault(text=f"there is no setting to propose: {error}")
+            return c.Fault(text=say("fault.no_proposal", why=str(error)))
         if why:
             log.warning("%s: no proposal from the model (%s): a cheap one takes its place", self.name, why)
         memory = Memory.from_json(result["model"])
@@ -125,7 +126,7 @@ class Performer:
             if answer.awaited is None:
                 break
             if not await self._wait_for(patience, answer.awaited, answer.text, leaves=leaves):
-                answer = replace(answer, text=answer.text + patience.spent(answer.awaited))
+                answer = replace(answer, text=patience.after(answer.awaited, answer.text))
                 break
         self.waits(None)
         return answer
@@ -145,7 +146,7 @@ class Performer:
         policy = state.terms.policy
         return Patience(policy.waiting, policy.retries, self.where.clock)
 
-    async def _wait_for(self, patience: Patience, awaited: Awaited, text: str, *, leaves: bool = False) -> bool:
+    async def _wait_for(self, patience: Patience, awaited: Awaited, text: Sentence, *, leaves: bool = False) -> bool:
         """Wait before the next try; False if the patience is over."""
         wait = patience.failed(awaited, text)
         if wait is None:
@@ -170,7 +171,7 @@ class Performer:
             await self._make_trial(effect, state)
         except _LeftError as left:
             self.waits(None)
-            await self.tell(c.Interrupt(reason=f"the part was waited for no longer: {left}"), effect)
+            await self.tell(c.Interrupt(reason=say("fault.left", why=str(left))), effect)
 
     async def _make_trial(self, effect: Run, state: State) -> None:
         trial = state.trials[effect.trial - 1]
@@ -196,10 +197,11 @@ class Performer:
         """Wait and discard parts until the machine has taken the change; False if it failed."""
         policy = state.terms.policy
         if policy.settling_s:
-            self.news(f"settling for {policy.settling_s:g} s", 0.0)
+            self.news(say("news.settling", seconds=policy.settling_s), 0.0)
             await self.wait(policy.settling_s)
         for number in range(1, policy.settling_parts + 1):
-            self.news(f"discarding part {number} of {policy.settling_parts}", (number - 1) / policy.settling_parts)
+            discarding = say("news.discarding", number=number, parts=policy.settling_parts)
+            self.news(discarding, (number - 1) / policy.settling_parts)
             if await self._make(state, trial, f"{part_name(state, trial)}-s{number}") is None:
                 return False
         return True
@@ -217,12 +219,12 @@ class Performer:
                 # people, and controllers that were frozen, change settings that were verified a while ago
                 changed = await self._gate(state, trial.setting).changed(state.terms, trial.setting)
                 if changed is not None and not again:
-                    text = f"no part was made, because the setting has changed since it was sent: {changed}"
+                    text = say("fault.changed", what=changed)
                     break
                 if changed is not None:  # a new process, perhaps a machine that was restarted
                     answer = await self.through_gate(state, trial.setting, leaves=True)
                     if answer.result != "applied":
-                        text = f"setting {answer.result}: {answer.text}"
+                        text = say(f"setting.{answer.result}", text=answer.text)
                         break
                 forbidden = await self._gate(state, trial.setting).interlocked() if again and changed is None else None
                 if forbidden is None:
@@ -230,11 +232,11 @@ class Performer:
                     outcome = await self.machine.run_trial(tag)
                     self.waits(None)
                     return outcome
-                awaited, text = "ready", f"no part was made: {forbidden}"
+                awaited, text = "ready", say("fault.no_part", why=forbidden)
             except AdapterError as error:
-                awaited, text = await self._gate(state, trial.setting).awaited(error), str(error)
+                awaited, text = await self._gate(state, trial.setting).awaited(error), Sentence.of(str(error))
             if awaited is None or not await self._wait_for(patience, awaited, text, leaves=True):
-                text += patience.spent(awaited) if awaited else ""
+                text = patience.after(awaited, text) if awaited else text
                 break
             again = True
         self.waits(None)

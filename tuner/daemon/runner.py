@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.times import text_of, utc_now
 from tuner.basics.vocabulary import ENDED
 from tuner.campaign import commands as c
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 class Progress(Protocol):
     """Tells passing news."""
 
-    def __call__(self, name: str, text: str, done: float | None, waiting: WaitingView | None = None) -> None:
+    def __call__(self, name: str, text: Sentence, done: float | None, waiting: WaitingView | None = None) -> None:
         """A campaign, what it does, the share done, what it waits for."""
 
 
@@ -194,7 +195,7 @@ class CampaignRunner:
             await self._performer.do(effect, state)
         except Exception as error:
             log.exception("defect while doing %s for the campaign %s", effect, self.name)
-            await self._tell(c.Fault(text=f"a defect in tuner: {type(error).__name__}: {error}"), effect)
+            await self._tell(c.Fault(text=say("fault.defect", error=f"{type(error).__name__}: {error}")), effect)
 
     async def _tell(self, command: c.Command, effect: Effect) -> bool:
         result = await self.context.post(self.name, command, effect=effect)
@@ -203,7 +204,7 @@ class CampaignRunner:
     async def _compute(self, state: State) -> tuple[Any, str]:
         return await next_step(self.context.compute, model_input(state), self.context.deadline_s)
 
-    def _news(self, text: str, done: float | None) -> None:
+    def _news(self, text: Sentence, done: float | None) -> None:
         self.context.progress(self.name, text, done)
 
     def _waits(self, wait: Wait | None) -> None:
@@ -212,7 +213,7 @@ class CampaignRunner:
         if wait is None:
             self.waiting = None
             if before is not None:
-                self.context.progress(self.name, "goes on", None)
+                self.context.progress(self.name, say("news.goes_on"), None)
             return
         since = text_of(utc_now() - timedelta(seconds=wait.so_far_s))
         if before is not None and (before.awaited, before.text) == (wait.awaited, wait.text):

@@ -17,6 +17,7 @@ import zmq.asyncio
 from pydantic import BaseModel
 
 from tuner.basics.places import LONGEST_SOCKET_PATH, OWNERS_SUFFIX
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Lane, Status
 from tuner.campaign.decide import Refusal
@@ -32,8 +33,6 @@ from tuner.errors import ConfigError, TryAgainError
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
 
-BUSY = "too many requests at once; try again"
-DEFECT = "an error in tuner's own code, see the daemon's log; nothing else is affected"
 FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
 SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
@@ -129,7 +128,7 @@ class Sockets:
         """Publish an event that is safe."""
         self._send(name.encode("utf-8", "replace"), event_message(name, one, state.count))
 
-    def progress(self, name: str, text: str, done: float | None, waiting: m.WaitingView | None = None) -> None:
+    def progress(self, name: str, text: Sentence, done: float | None, waiting: m.WaitingView | None = None) -> None:
         """Publish passing news; whatever is wrong with them, work goes on."""
         try:
             news = m.Progress(at=text_of(self._clock()), campaign=name, text=text, done=done, waiting=waiting)
@@ -235,9 +234,9 @@ class Sockets:
         content = frame.bytes
         affords = self._queue.affords(key, pace, now_s, len(content))
         if not affords and len(content) > BYTES_OF_ONE:  # none that is urgent is so large
-            raise Refusal("busy", BUSY)
+            raise Refusal("busy", say("daemon.busy"))
         if many:
-            raise Refusal("bad_request", "a request is one frame")
+            raise Refusal("bad_request", say("request.frames"))
         request = parsed(content)
         try:
             op, actor = authorised(request, sender, self._people)
@@ -251,7 +250,7 @@ class Sockets:
         else:
             entered = affords and self._queue.enter(key, client, visit)
         if not entered:
-            raise Refusal("busy", BUSY)
+            raise Refusal("busy", say("daemon.busy"))
         return visit
 
     def _begin(self, visit: _Visit, answer: "Handler") -> None:
@@ -329,7 +328,7 @@ def _refused(identity: str, refusal: Refusal) -> m.Reply:
 
 
 def _defect(identity: str) -> m.Reply:
-    return m.Reply(id=identity, status=Status.FAILED, code="defect", text=DEFECT)
+    return m.Reply(id=identity, status=Status.FAILED, code="defect", text=say("daemon.defect"))
 
 
 def _reserve(path: Path) -> int:

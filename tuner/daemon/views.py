@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from statistics import median
 
+from tuner.basics.sentences import Sentence, listing, say
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Stage
 from tuner.campaign.asking_times import left_this_hour
@@ -21,69 +22,68 @@ from tuner.wire import messages as m
 
 _RECENT = 20
 _STAGE_PHASES = {
-    Stage.PROPOSED: (Phase.AWAITING_APPROVAL, "waits for an engineer to approve the setting of part {tag}"),
-    Stage.APPROVED: (Phase.SENDING, "about to send the setting of part {tag}"),
-    Stage.SENT: (Phase.SENDING, "sending the setting of part {tag}"),
-    Stage.APPLIED: (Phase.SETTLING, "the machine settles before part {tag} is made"),
-    Stage.RUNNING: (Phase.RUNNING, "the machine makes part {tag}"),
+    Stage.PROPOSED: (Phase.AWAITING_APPROVAL, "phase.awaiting_approval"),
+    Stage.APPROVED: (Phase.SENDING, "phase.about_to_send"),
+    Stage.SENT: (Phase.SENDING, "phase.sending"),
+    Stage.APPLIED: (Phase.SETTLING, "phase.settling"),
+    Stage.RUNNING: (Phase.RUNNING, "phase.running"),
 }
 
 
-def phase(state: State, now: datetime) -> tuple[Phase, str, datetime]:
+def phase(state: State, now: datetime) -> tuple[Phase, Sentence, datetime]:
     """What the campaign does now: a word, a sentence, and since when."""
     trial, duel = state.trial, state.duel
     if state.machine.home_wanted is not None and (trial is None or trial.stage is not Stage.RUNNING):
-        return (
-            Phase.RETURNING_HOME,
-            f"the machine returns to its known-good setting: {state.machine.home_wanted}" + _not_home(state),
-            state.since,
-        )
+        home = say("phase.returning_home", why=state.machine.home_wanted)
+        return Phase.RETURNING_HOME, _and_home(home, state), state.since
     if trial is not None and (state.mode is Mode.EXECUTE or trial.stage is Stage.RUNNING):
         if state.mode is Mode.EXECUTE and needed(state) is not None and state.change is not None:
-            return Phase.AWAITING_CHANGE, f"waits for somebody{_by_hand(state)}", state.change.asked_at
-        word, sentence = _STAGE_PHASES[trial.stage]
+            return Phase.AWAITING_CHANGE, _by_hand(state, state.change), state.change.asked_at
+        word, code = _STAGE_PHASES[trial.stage]
         if trial.stage is Stage.RUNNING and state.terms.policy.dry_run:
-            sentence = "dry run: make part {tag} by hand and tell its outcome"
-        return word, sentence.format(tag=trial.tag), trial.staged_at
+            code = "phase.dry_run"
+        return word, say(code, tag=trial.tag), trial.staged_at
     if state.mode is not Mode.EXECUTE:
-        sentence = state.reason or f"tuning is {state.mode.lower()}"
-        return Phase(state.mode.lower()), sentence + _not_home(state), state.since
+        sentence = Sentence.of(state.reason or say(f"tuning.{state.mode.lower()}"))
+        return Phase(state.mode.lower()), _and_home(sentence, state), state.since
     if duel is not None:
-        tags = " and ".join(state.trials[number - 1].tag for number in (duel.left, duel.right))
-        return Phase.ASKING, f"waits for an operator to compare parts {tags}", duel.asked_at
+        tags = [state.trials[number - 1].tag for number in (duel.left, duel.right)]
+        return Phase.ASKING, say("phase.asking", tags=tags), duel.asked_at
     last = max(
         [state.since, *(t.ended_at for t in state.trials[-1:] if t.ended_at), *(j.at for j in state.judgments[-1:])]
     )
     if due(state) is not None:
-        return Phase.WAITING_FOR_WINDOW, "a question waits until operators may be asked", last
-    return Phase.PROPOSING, "the model looks for the next setting", last
+        return Phase.WAITING_FOR_WINDOW, say("phase.waiting_for_window"), last
+    return Phase.PROPOSING, say("phase.proposing"), last
 
 
-def _not_home(state: State) -> str:
-    why = state.machine.home_failed
-    text = "" if why is None else f"; the machine is NOT at its known-good setting: {why}"
-    return text + (f"; waits for somebody{_by_hand(state)}" if state.change is not None and needed(state) else "")
+def _and_home(sentence: Sentence, state: State) -> Sentence:
+    """A phase's sentence, and that the machine is not where it should be."""
+    parts, why = [sentence], state.machine.home_failed
+    if why is not None:
+        parts.append(say("phase.not_home", why=why))
+    if state.change is not None and needed(state):
+        parts.append(_by_hand(state, state.change))
+    return sentence if len(parts) == 1 else listing(parts)
 
 
-def _by_hand(state: State) -> str:
+def _by_hand(state: State, change: Change) -> Sentence:
     """What somebody is asked to do."""
-    if state.change is None:
-        return ""
-    what = [f"{p.called}: {p.shown(value)}" for p, value in _changes(state, state.change)]
-    return f" to make change {state.change.number} by hand ({', '.join(what)})"
+    what = [say("phase.value", name=p.called, value=p.shown(value)) for p, value in _changes(state, change)]
+    return say("phase.awaiting_change", number=change.number, what=what)
 
 
 def _changes(state: State, change: Change) -> list[tuple[Parameter, Value]]:
     return [(one, change.setting[one.name]) for one in state.terms.parameters if one.name in change.setting]
 
 
-def _with_wait(sentence: str, waiting: m.WaitingView | None, now: datetime) -> str:
+def _with_wait(sentence: Sentence, waiting: m.WaitingView | None, now: datetime) -> Sentence:
     """A phase's sentence, and what is waited for in it."""
     if waiting is None:
         return sentence
     so_far_s = (now - datetime.fromisoformat(waiting.since)).total_seconds()
-    wait = Wait(waiting.awaited, waiting.text, so_far_s, waiting.at_most_s)  # type: ignore[arg-type]  # our own word
-    return f"{sentence}; {wait.sentence}"
+    wait = Wait(waiting.awaited, Sentence.of(waiting.text), so_far_s, waiting.at_most_s)  # type: ignore[arg-type]  # our own word
+    return listing([sentence, wait.sentence])
 
 
 def typical_s(state: State) -> float | None:

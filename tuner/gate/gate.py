@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from typing import Literal, Protocol
 
 from tuner.adapter import AdapterError, Health, NotReadyError, Value
-from tuner.basics.text import listed
+from tuner.basics.sentences import NOTHING, Sentence, listing, say
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
 from tuner.core.space.values import finite
@@ -29,7 +29,7 @@ class Answer:
     """What came of sending a setting; `awaited` is what would have to be otherwise for it to be sent, if time helps."""
 
     result: Literal["applied", "refused", "failed", "unverified"]
-    text: str = ""
+    text: Sentence = NOTHING
     read_back: SettingMap | None = None
     awaited: Awaited | None = None
 
@@ -56,7 +56,7 @@ class Gate:
 
     _link: Link
     _wait: Callable[[float], Awaitable[object]]
-    _progress: Callable[[str, float | None], None]
+    _progress: Callable[[Sentence, float | None], None]
     _where: Whereabouts = field(default_factory=Whereabouts)
     _waits: Callable[[Wait | None], None] = lambda wait: None
 
@@ -76,29 +76,32 @@ class Gate:
             # a slow ramp has thousands of moves
             moves = await asyncio.to_thread(way, terms, where.since, target)
         except GateRefusal as refusal:
-            return Answer("refused", str(refusal))
+            return Answer("refused", Sentence.of(str(refusal)))
         except AdapterError as error:
-            return Answer("failed" if error.retry else "refused", str(error), awaited=await self.awaited(error))
+            return Answer(
+                "failed" if error.retry else "refused", Sentence.of(str(error)), awaited=await self.awaited(error)
+            )
         if dry_run:
-            return Answer("applied", "dry run: nothing was sent", _plain(have))
+            return Answer("applied", say("gate.dry_run"), _plain(have))
         for place, move in enumerate(moves):
-            self._progress(f"move {place + 1} of {len(moves)}", place / len(moves))
+            self._progress(say("news.move", number=place + 1, moves=len(moves)), place / len(moves))
             found = await self._moved(terms, move, self._link.go_to if home and move is moves[-1] else self._link.apply)
             if isinstance(found, Answer):
                 return found
             self._waits(None)
             have = found
-        return Answer("applied", "", have)
+        return Answer("applied", read_back=have)
 
-    async def changed(self, terms: Terms, setting: SettingMap) -> str | None:
+    async def changed(self, terms: Terms, setting: SettingMap) -> Sentence | None:
         """Why a part made now would not be one of this setting, or None."""
         have = await self._located(terms, self._where)
         if isinstance(have, Answer):
             return have.text
         problem = read_back_problem(terms, have)
-        return problem or listed(differences(terms, setting, have)) or None
+        wrong = differences(terms, setting, have)
+        return problem or (say("list.quoted", parts=wrong) if wrong else None)
 
-    async def interlocked(self) -> str | None:
+    async def interlocked(self) -> Sentence | None:
         """Which interlocks forbid to go on, or None; a machine that is busy may go on."""
         return _open_ones(await self._link.health())
 
@@ -113,10 +116,10 @@ class Gate:
         except AdapterError as another:
             return "link" if another.retry else None
 
-    async def _not_ready(self) -> str | None:
+    async def _not_ready(self) -> Sentence | None:
         health = await self._link.health()
         if not health.ok:
-            return f"the machine is not ready: {health.text or 'no reason given'}"
+            return say("gate.not_ready", why=health.text or say("gate.no_reason"))
         return _open_ones(health)
 
     async def _located(self, terms: Terms, where: Whereabouts) -> SettingMap | Answer:
@@ -135,14 +138,13 @@ class Gate:
                 where.found(have, new=doubt is not None or not where.since or too_wide(terms, where.since))
                 return have
             before = have if problem is None else None
-            self._note(terms, so_far_s, doubt or problem or "it says one setting now and another one a moment later")
+            self._note(terms, so_far_s, doubt or problem or say("gate.wavers"))
         if where.trusts(terms):
-            text = f"the machine says what cannot be: {doubt}; look at it, then resume or send it home"
+            text = say("gate.cannot_be", doubt=doubt)
             return Answer("unverified", text, _plain(have))
         if problem is not None:
             return Answer("refused", problem, _plain(have))
-        text = "the machine says one setting now and another one a moment later"
-        return Answer("failed", text, _plain(have), awaited="link")
+        return Answer("failed", say("gate.machine_wavers"), _plain(have), awaited="link")
 
     async def _looks(self, terms: Terms) -> AsyncIterator[tuple[SettingMap, float]]:
         """What the machine says, again and again for `verify_s`: some take a while, some are wrong for a moment."""
@@ -156,7 +158,7 @@ class Gate:
             await self._wait(min(pause_s, left_s))
             yield await self._link.read_back(), clock() - begin_s
 
-    def _note(self, terms: Terms, so_far_s: float, text: str) -> None:
+    def _note(self, terms: Terms, so_far_s: float, text: Sentence) -> None:
         """Tell why a machine is looked at again, unless that was only a moment."""
         if so_far_s > sum(LOOK_AGAIN_S):
             self._waits(Wait("verify", text, so_far_s, terms.policy.waiting.verify_s))
@@ -185,11 +187,11 @@ class Gate:
                 if not wrong:
                     where.believe(move.setting)
                     return have
-                self._note(terms, so_far_s, "; ".join(wrong))
+                self._note(terms, so_far_s, listing(wrong))
         except AdapterError as error:
-            text = f"sent, but it could not be read back: {error}"
+            text = say("gate.not_read_back", why=str(error))
             return Answer("unverified", text, awaited=await self.awaited(error))
-        return Answer("unverified", f"sent, but read back {listed(wrong)}", _plain(have))
+        return Answer("unverified", say("gate.read_back", what=wrong), _plain(have))
 
     async def _after_error(self, terms: Terms, before: Sequence[SettingMap], error: AdapterError) -> Answer:
         """A move went wrong: only the machine itself can say whether it arrived."""
@@ -197,23 +199,23 @@ class Gate:
         try:
             have = await self._link.read_back()
         except AdapterError:
-            return Answer("unverified", f"{error}; the machine does not say what it has now", awaited=awaited)
+            return Answer("unverified", say("gate.silent_after", why=str(error)), awaited=awaited)
         if not before:
             same = not have
         else:
             same = not read_back_problem(terms, have) and any(not differences(terms, one, have) for one in before)
         if not same:
-            return Answer("unverified", f"{error}; the machine has changed", _plain(have), awaited=awaited)
-        return Answer("failed" if error.retry else "refused", str(error), _plain(have), awaited=awaited)
+            return Answer("unverified", say("gate.changed_after", why=str(error)), _plain(have), awaited=awaited)
+        return Answer("failed" if error.retry else "refused", Sentence.of(str(error)), _plain(have), awaited=awaited)
 
 
 def _same(terms: Terms, one: SettingMap, other: SettingMap) -> bool:
     return not other if not one else bool(other) and not differences(terms, one, other)
 
 
-def _open_ones(health: Health) -> str | None:
+def _open_ones(health: Health) -> Sentence | None:
     found = sorted(name for name, holds in health.interlocks.items() if holds is not True)
-    return f"interlocks do not hold: {listed(found)}" if found else None
+    return say("gate.interlocks", names=found) if found else None
 
 
 def _plain(have: Mapping[str, object]) -> SettingMap | None:

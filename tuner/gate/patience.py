@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from tuner.basics.text import span
+from tuner.basics.sentences import Sentence, say
 from tuner.config.campaign import Waiting
 
 # verify: read back until it agrees; ready: not ready, an interlock; link: no answer; people: somebody has to look
@@ -14,28 +14,23 @@ Awaited = Literal["verify", "ready", "link", "people"]
 PAUSES_S = (0.5, 1.0, 2.0)  # between the tries; the last one again and again
 NOTHING_S = 1e-3  # so little is left of a patience that it is over
 
-_SENTENCES = {
-    "verify": "waits until the machine has taken the setting: {text}",
-    "ready": "waits for the machine: {text}",
-    "link": "waits for the link: {text}",
-    "people": "waits for somebody to look at the machine: {text}",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Wait:
     """What is waited for: why, how long it was so far, and how long it may be; None: for ever."""
 
     awaited: Awaited
-    text: str
+    text: Sentence
     so_far_s: float = 0.0
     at_most_s: float | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """For people."""
-        limit = "" if self.at_most_s is None else f" of {span(self.at_most_s)}"
-        return f"{_SENTENCES[self.awaited].format(text=self.text)}, {span(self.so_far_s)}{limit}"
+        what = say(f"wait.{self.awaited}", text=self.text)
+        if self.at_most_s is None:
+            return say("wait.so_far", what=what, so_far=self.so_far_s)
+        return say("wait.so_far_of", what=what, so_far=self.so_far_s, limit=self.at_most_s)
 
 
 class Patience:
@@ -55,7 +50,7 @@ class Patience:
         self._last_s = clock()
         self._tries = 0
 
-    def failed(self, awaited: Awaited, text: str) -> Wait | None:
+    def failed(self, awaited: Awaited, text: Sentence) -> Wait | None:
         """Note that a try has failed; what is waited for before the next one, or None if the patience is over."""
         now_s = self._clock()
         if self._tries:
@@ -74,7 +69,7 @@ class Patience:
         left_s = math.inf if wait.at_most_s is None else wait.at_most_s - wait.so_far_s
         return min(pause_s, left_s) if left_s > NOTHING_S else pause_s
 
-    def spent(self, awaited: Awaited) -> str:
-        """How long was waited for something, for a sentence; nothing if it was not."""
+    def after(self, awaited: Awaited, text: Sentence) -> Sentence:
+        """What was in the way, and how long it was waited for, if it was."""
         spent_s = self._spent_s.get(awaited, 0.0)
-        return f", still so after {span(spent_s)}" if spent_s >= 1 else ""
+        return say("wait.still", text=text, spent=spent_s) if spent_s >= 1 else text

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.adapter import Value
-from tuner.basics.text import listed, shown
+from tuner.basics.sentences import Sentence, say, written
 from tuner.campaign.events import SettingMap
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Choice, Continuous, Integer, Parameter, Stepped
@@ -20,6 +20,9 @@ Numeric = Continuous | Integer | Stepped
 
 class GateRefusal(TunerError):  # noqa: N818 - the design's word; it is an answer, not a defect
     """The setting must not be sent."""
+
+    def __init__(self, text: Sentence) -> None:
+        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,11 @@ def checked(terms: Terms, setting: Mapping[str, object]) -> SettingMap:
     """The setting, if it is complete, finite, in bounds, on the grid and satisfies the constraints."""
     names = [parameter.name for parameter in terms.parameters]
     if set(setting) != set(names):
-        raise GateRefusal(f"a setting has a value for each of {listed(names)}, not for {listed(sorted(setting))}")
+        raise GateRefusal(say("gate.incomplete", names=names, has=sorted(setting)))
     result = {parameter.name: _value(parameter, setting[parameter.name]) for parameter in terms.parameters}
     broken = _broken(_constraints(terms), result)
     if broken is not None:
-        raise GateRefusal(f"the constraint {broken} does not hold")
+        raise GateRefusal(say("gate.constraint", constraint=broken))
     return result
 
 
@@ -70,41 +73,46 @@ def _broken(constraints: list[Constraint], setting: SettingMap) -> str | None:
 
 def _value(parameter: Parameter, value: object) -> Value:
     if why := parameter.domain.problem(value):
-        raise GateRefusal(f"{parameter.name} {why}")
+        raise GateRefusal(say("value.wrong", name=parameter.name, why=why))
     return parameter.domain.legal(value)
 
 
-def read_back_problem(terms: Terms, have: Mapping[str, object]) -> str | None:
+def read_back_problem(terms: Terms, have: Mapping[str, object]) -> Sentence | None:
     """Why what the machine says about its setting cannot be believed, or None."""
     for parameter in terms.parameters:
         value = have.get(parameter.name)
         if value is None:
-            return f"the machine does not say its {parameter.name}"
-        what = "text" if isinstance(parameter, Choice) else "finite number"
+            return say("gate.not_said", name=parameter.name)
         if not isinstance(value, str) if isinstance(parameter, Choice) else finite(value) is None:
-            return f"the machine says {parameter.name} is {shown(value)}, which is no {what}"
+            code = "gate.said_no_text" if isinstance(parameter, Choice) else "gate.said_no_number"
+            return say(code, name=parameter.name, value=written(value))
     return None
 
 
-def differences(terms: Terms, setting: Mapping[str, Value], have: Mapping[str, object]) -> list[str]:
+def differences(terms: Terms, setting: Mapping[str, Value], have: Mapping[str, object]) -> list[Sentence]:
     """Which parameters are not, within their tolerances, where they should be."""
     return [
-        f"{parameter.called} is {parameter.shown(have.get(parameter.name))}, not "
-        f"{parameter.shown(setting[parameter.name])}"
+        say(
+            "gate.differs",
+            name=parameter.called,
+            have=parameter.shown(have.get(parameter.name)),
+            wanted=parameter.shown(setting[parameter.name]),
+        )
         for parameter in terms.parameters
         if not _between(parameter, (setting[parameter.name],), have.get(parameter.name))
     ]
 
 
-def misplaced(terms: Terms, since: Sequence[SettingMap], have: Mapping[str, object]) -> list[str]:
+def misplaced(terms: Terms, since: Sequence[SettingMap], have: Mapping[str, object]) -> list[Sentence]:
     """Which parameters are where none of these settings, nor a way between them, could have left them."""
     found = []
     for parameter in terms.parameters:
         name = parameter.name
         values = list(dict.fromkeys(setting[name] for setting in since))
         if not _between(parameter, values, have.get(name)):
-            left = " or ".join(parameter.shown(value) for value in values)
-            found.append(f"{parameter.called} is {parameter.shown(have.get(name))}, but was left at {left}")
+            left = [parameter.shown(value) for value in values]
+            now = parameter.shown(have.get(name))
+            found.append(say("gate.misplaced", name=parameter.called, have=now, left=left))
     return found
 
 
@@ -167,13 +175,13 @@ def way(terms: Terms, since: Sequence[SettingMap], target: SettingMap) -> list[M
                 wait_s = max(wait_s, _seconds(parameter, span, now[name]))
             moves.append(Move(now, wait_s))
             if len(moves) > MOST_MOVES:
-                raise GateRefusal(f"the way to this setting has more than {MOST_MOVES} moves")
+                raise GateRefusal(say("gate.too_many_moves", moves=MOST_MOVES))
             spans = {name: Span.at(value) for name, value in now.items()}
     constraints = _constraints(terms)
     for move in moves[:-1]:
         broken = _broken(constraints, move.setting)
         if broken is not None:
-            raise GateRefusal(f"on the way to this setting the constraint {broken} would not hold")
+            raise GateRefusal(say("gate.constraint_on_the_way", constraint=broken))
     return moves
 
 
@@ -186,15 +194,13 @@ def _span(parameter: Parameter, since: Sequence[SettingMap]) -> Span:
     return Span(min(numbers), max(numbers), min(max(last, parameter.low), parameter.high))
 
 
-def _outside(terms: Terms, have: Mapping[str, Value]) -> str | None:
+def _outside(terms: Terms, have: Mapping[str, Value]) -> Sentence | None:
     """Which value of the machine is beyond its limits; from there no way is known to be safe."""
     for parameter in terms.parameters:
         value = have[parameter.name]
         if not isinstance(parameter, Choice) and not parameter.domain.inside(value, parameter.read_back_tolerance):
-            return (
-                f"the machine says {parameter.name} is {value}, outside of its limits {parameter.low:g} to "
-                f"{parameter.high:g}: bring it back by hand"
-            )
+            limits = {"low": parameter.low, "high": parameter.high}
+            return say("gate.outside", name=parameter.name, value=value, **limits)
     return None
 
 
@@ -202,10 +208,7 @@ def _from_nothing(terms: Terms, target: SettingMap) -> list[Move]:
     """The moves of a machine that says it has no setting yet: first to the known-good one, then on from there."""
     limited = [p.name for p in terms.parameters if not isinstance(p, Choice) and (p.step_limit or p.rate_limit)]
     if limited:
-        raise GateRefusal(
-            f"the machine has no setting yet, and {listed(limited)} may only move in steps from the value it has; "
-            "bring it to its known-good setting by hand"
-        )
+        raise GateRefusal(say("gate.from_nothing", names=limited))
     known_good = checked(terms, terms.known_good)
     return [Move(known_good, 0.0), *way(terms, (known_good,), target)]
 
@@ -218,7 +221,7 @@ def _toward(parameter: Parameter, span: Span, target: Value) -> Value:
     domain = parameter.domain
     furthest = parameter.step_limit or math.inf
     if _is_too_wide(parameter, span):
-        raise GateRefusal(f"{parameter.name} may be anywhere from {low} to {high}: bring it back by hand")
+        raise GateRefusal(say("gate.anywhere", name=parameter.name, low=low, high=high))
     usual = furthest
     if parameter.rate_limit is not None:
         usual = min(furthest, max(parameter.rate_limit * RAMP_S / 60.0, domain.grid))
@@ -230,7 +233,7 @@ def _toward(parameter: Parameter, span: Span, target: Value) -> Value:
     # the furthest value on the grid that is not too far from where the machine is
     there = domain.below(there) if up else domain.above(there)
     if low == high and ((there <= low) if up else (there >= high)):
-        raise GateRefusal(f"{parameter.name} is at {low}, from where no allowed step leads on: bring it back by hand")
+        raise GateRefusal(say("gate.no_step", name=parameter.name, value=low))
     if (there < high) if up else (there > low):
         return last  # as it was told before: read back, it is known where the parameter is, and the way goes on
     return round(there) if isinstance(parameter, Integer) else there

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from tuner.adapter import AdapterError, Outcome
+from tuner.basics.sentences import Sentence
 from tuner.basics.text import shown
 from tuner.campaign.terms import Terms
 from tuner.errors import TryAgainError, TunerError
@@ -31,7 +32,7 @@ async def rehearse(terms: Terms, say: Say) -> Outcome:
             raise TryAgainError(f"the machine is not ready: {health.text or 'it does not say why'}")
         await _timed("read back", machine.read_back(), say)
 
-        def told(text: str, _: float | None) -> None:
+        def told(text: Sentence, _: float | None) -> None:
             say(f"  {text}")
 
         gate = Gate(machine, asyncio.sleep, told)

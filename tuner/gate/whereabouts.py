@@ -9,6 +9,7 @@ is believed again, if it says the same twice.
 import time
 from collections.abc import Callable, Mapping
 
+from tuner.basics.sentences import Sentence, listing
 from tuner.campaign.events import SettingMap
 from tuner.campaign.state import MachineState
 from tuner.campaign.terms import Terms
@@ -46,10 +47,13 @@ class Whereabouts:
         """Whether the machine must be where it was left; where it does not matter, it may be anywhere."""
         return self.ours and has_ways(terms)
 
-    def doubt(self, terms: Terms, have: Mapping[str, object]) -> str | None:
+    def doubt(self, terms: Terms, have: Mapping[str, object]) -> Sentence | None:
         """Why the machine cannot have what it says, or None."""
         problem = read_back_problem(terms, have)
-        return problem or "; ".join(misplaced(terms, self.since, have)) or None
+        if problem is not None:
+            return problem
+        elsewhere = misplaced(terms, self.since, have)
+        return listing(elsewhere) if elsewhere else None
 
     def seen(self) -> None:
         """The machine has answered: whatever was being sent when somebody gave up has been sent."""

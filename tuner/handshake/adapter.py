@@ -30,6 +30,7 @@ from tuner.adapter import (
     Value,
     check_setting,
 )
+from tuner.basics.sentences import Sentence, say
 from tuner.handshake.convert import (
     bit_of,
     check_kept,
@@ -150,7 +151,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
             if was_on:
                 self._stay_off()
             while self._is_on("recipe.taken", recipe.taken):
-                self._pause("still shows the values before as taken")
+                self._pause(say("handshake.still_taken"))
         self._put(values)
         if recipe is not None:
             self._hand_over(recipe)
@@ -162,13 +163,13 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         while recipe.taken or recipe.clears:
             if reason := self._sentence("recipe.refused", recipe.refused, "code"):
                 self._put(off)
-                raise RefusedError(f"{self._where()} does not take the setting: {reason}")
+                raise RefusedError(say("handshake.not_taken", where=self._where(), why=reason))
             if recipe.taken and self._is_on("recipe.taken", recipe.taken):
                 self._put(off)
                 return
             if recipe.clears and not self._is_on("recipe.valid", recipe.valid):
                 return
-            self._pause("did not take the setting", release=lambda: self._put(off))
+            self._pause(say("handshake.did_not_take"), release=lambda: self._put(off))
 
     def read_back(self, deadline_s: float) -> dict[str, Value]:
         """Read every parameter."""
@@ -186,7 +187,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
             if alarm := self._alarm():
                 self._release()
                 return Outcome(valid=False, reason=alarm)
-            self._pause(f"did not finish part {tag}", release=self._release)
+            self._pause(say("handshake.did_not_finish", tag=tag), release=self._release)
         return self._outcome()
 
     def health(self, deadline_s: float) -> Health:
@@ -198,7 +199,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
             trouble = self._trouble()
         except RefusedError as error:
             return Health(False, str(error))
-        return Health(not trouble, trouble or f"{self._where()} is ready", interlocks)
+        return Health(not trouble, trouble or say("handshake.ready", where=self._where()), interlocks)
 
     def inspect(self, deadline_s: float) -> Sequence[Inspected]:
         """Every place of the map: whether it is there, of the right type, and can be written where it must be."""
@@ -210,7 +211,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         self._time.deadline_s, self._time.ends_s = deadline_s, self._clock() + deadline_s
         with self._lock:
             if not self._opened:
-                raise LinkError(f"the connection to {self._where()} is closed")
+                raise LinkError(say("handshake.closed", where=self._where()))
             self._connect()
         self._check_heart()
 
@@ -229,18 +230,18 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
 
     def _check_heart(self) -> None:
         if self._heart and (still_s := self._heart.stands_still_s()):
-            raise LinkError(
-                f"{self._where()} answers, but its heartbeat has stood still for {still_s:.1f} s: "
-                "look whether the PLC is in RUN and heartbeat.watch is the right place"
-            )
+            raise LinkError(say("handshake.heart", where=self._where(), seconds=still_s))
 
-    def _left_s(self, what: str) -> float:
+    def _left_s(self, what: Sentence) -> float:
         left_s: float = self._time.ends_s - self._clock()
         if left_s <= 0:
-            raise DeadlineError(f"{self._where()} {what} within {self._time.deadline_s:g} s")
+            raise self._too_late(what)
         return left_s
 
-    def _pause(self, what: str, *, release: Callable[[], None] | None = None) -> None:
+    def _too_late(self, what: Sentence) -> DeadlineError:
+        return DeadlineError(say("handshake.too_late", where=self._where(), what=what, seconds=self._time.deadline_s))
+
+    def _pause(self, what: Sentence, *, release: Callable[[], None] | None = None) -> None:
         """Wait for the next look; near the deadline keep what a last request needs."""
         self._check_heart()
         reserve_s = min(self.settings.timeout_s, 0.1 * self._time.deadline_s)
@@ -248,7 +249,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         if left_s <= 0:
             if release is not None:
                 release()
-            raise DeadlineError(f"{self._where()} {what} within {self._time.deadline_s:g} s")
+            raise self._too_late(what)
         self._sleep(min(self.settings.poll_interval_s, left_s))
 
     def _get(self, places: Mapping[str, Place]) -> dict[str, Raw]:
@@ -327,9 +328,9 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
 
     def _order(self, tag: str) -> None:
         if trouble := self._trouble():
-            raise RefusedError(f"no part can be made: {trouble}")
+            raise RefusedError(say("machine.no_part", why=trouble))
         while self._working():
-            self._pause("is still making another part, which was not finished")
+            self._pause(say("handshake.other_part"))
         trial = self.settings.trial
         if trial.made is not None and self._is_done(tag):  # it was this one that was in work
             return
@@ -346,11 +347,11 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         if was_on and (done is None or done.clear or not self._done_stays()):
             self._stay_off()
         while self._done_stays() and self._shows_done():
-            self._pause("still shows the part before as done (see done.clear), it was not cleared")
+            self._pause(say("handshake.not_cleared"))
 
     def _stay_off(self) -> None:
         """Wait until a machine that looks once in a scan has seen that a signal is off: it acts on the rising edge."""
-        self._sleep(min(self.settings.off_s, self._left_s("was given no time to see a signal go off")))
+        self._sleep(min(self.settings.off_s, self._left_s(say("handshake.no_time"))))
 
     def _trigger(self, tag: str) -> None:
         trial = self.settings.trial
@@ -369,7 +370,7 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         valid = self._is_on("trial.valid", trial.valid) if trial.valid else not alarm
         if not valid:
             reason = self._sentence("trial.reason", trial.reason, "code")
-            return Outcome(valid=False, reason=reason or alarm or "the machine says that the part is not valid")
+            return Outcome(valid=False, reason=reason or alarm or say("machine.not_valid"))
         places = self.settings.measurements
         raw = self._get(places)
         return Outcome(valid=True, measurements={name: to_number(name, places[name], raw[name]) for name in places})
@@ -378,7 +379,11 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
         if alarm := self._alarm():
             return alarm
         ready = self.settings.state.ready
-        return "" if ready is None or self._is_on("state.ready", ready) else f"{self._where()} is not ready"
+        return (
+            ""
+            if ready is None or self._is_on("state.ready", ready)
+            else say("handshake.not_ready", where=self._where())
+        )
 
     def _alarm(self) -> str:
         return self._sentence("state.alarm", self.settings.state.alarm, "alarm")
@@ -392,4 +397,4 @@ class HandshakeAdapter(Adapter[H], Generic[H]):
             return ""
         if str(raw) in code.codes:
             return code.codes[str(raw)]
-        return raw if isinstance(raw, str) else f"{noun} {raw}"
+        return raw if isinstance(raw, str) else say(f"handshake.{noun}", number=raw)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 
 from tuner.adapter import LinkError, ParameterInfo, RefusedError, Value
-from tuner.basics.text import listed, shown
+from tuner.basics.sentences import say, written
 from tuner.handshake.places import Measurement, Parameter, Place, Raw
 
 WHOLE_ERROR = 1e-3  # how far a number read back may be from the whole one it is meant to be: scales and float32 round
@@ -26,22 +26,22 @@ def to_value(info: ParameterInfo, entry: Parameter, raw: Raw) -> Value:
         for choice in info.choices:
             if entry.codes.get(choice, choice) == raw:
                 return choice
-        raise LinkError(f"{info.name} reads {shown(raw)}, which stands for none of {listed(info.choices)}")
+        raise LinkError(say("handshake.no_choice", name=info.name, value=written(raw), choices=list(info.choices)))
     number = to_number(info.name, entry, raw)
     if info.kind != "integer":
         return number
     if abs(number - round(number)) > WHOLE_ERROR:
-        raise LinkError(f"{info.name} reads {number!r}, which is not a whole number")
+        raise LinkError(say("handshake.not_whole", name=info.name, value=number))
     return round(number)
 
 
 def to_number(name: str, entry: Measurement, raw: Raw) -> float:
     """A number of the machine's in our unit."""
     if isinstance(raw, bool | str):
-        raise LinkError(f"{name} reads {shown(raw)}, which is not a number")
+        raise LinkError(say("handshake.no_number", name=name, value=written(raw)))
     number = raw * entry.scale + entry.offset
     if not math.isfinite(number):
-        raise LinkError(f"{name} reads {number}, which is not a finite number")
+        raise LinkError(say("handshake.not_finite", name=name, value=number))
     return float(number)
 
 
@@ -50,10 +50,10 @@ def check_kept(info: ParameterInfo, wanted: float, kept: float) -> None:
     whole = WHOLE_ERROR if info.kind == "integer" else 0.0
     noise = FLOAT32_ERROR * max(abs(info.low or 0.0), abs(info.high or 0.0))  # a limit need not be a number of 32 bits
     if not info.domain.inside(kept, whole + noise):
-        raise RefusedError(f"{info.name} = {wanted!r} would be {kept!r} in the machine, outside of its limits")
+        raise RefusedError(say("handshake.outside", name=info.name, wanted=wanted, kept=kept))
     if not info.domain.same(kept, wanted, info.tolerance + whole):
-        limit = f"off by more than its tolerance {info.tolerance:g}"
-        raise RefusedError(f"{info.name} = {wanted!r} would be {kept!r} in the machine, {limit}")
+        told = {"wanted": wanted, "kept": kept, "tolerance": info.tolerance}
+        raise RefusedError(say("handshake.rounded", name=info.name, **told))
 
 
 def tag_number(tag: str, bits: int) -> int:
@@ -80,12 +80,12 @@ def _bit(name: str, bit: int | None, word: Raw) -> Raw:
 def with_bit(name: str, word: Raw, bit: int, raw: Raw) -> int:
     """A word with one bit set or cleared."""
     if raw not in (0, 1):
-        raise RefusedError(f"{name} is one bit, it cannot be {shown(raw)}")
+        raise RefusedError(say("handshake.one_bit", name=name, value=written(raw)))
     return whole(name, word) | 1 << bit if raw else whole(name, word) & ~(1 << bit)
 
 
 def whole(name: str, word: Raw) -> int:
     """A word that has bits."""
     if isinstance(word, bool) or not isinstance(word, int):
-        raise LinkError(f"{name} reads {shown(word)}, which has no bits: leave out bit, or take a whole number")
+        raise LinkError(say("handshake.no_bits", name=name, value=written(word)))
     return word

@@ -1,7 +1,7 @@
 """The adapter's own process: it takes one call after the other from a pipe and answers; it ends with the pipe.
 
 Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`,
-with `"not_ready": true` where waiting for the machine helps.
+with `"not_ready": true` where waiting for the machine helps. The codes of sentences stand beside them, in `told`.
 """
 
 import json
@@ -17,6 +17,7 @@ from typing import Any
 
 from tuner.adapter import Adapter, AdapterError, Health, LinkError, NotReadyError, Outcome, ParameterInfo
 from tuner.basics.processes import end_with_parent, restore_environment
+from tuner.basics.sentences import TOLD, codes_of, say
 from tuner.basics.threads import one_blas_thread
 from tuner.config.plugins import load_adapter
 from tuner.errors import TunerError
@@ -49,9 +50,10 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
                     adapter = kind(kind.Settings.model_validate_json(settings), parameters)
                 answer = {"value": _CALLS[message["call"]](adapter, message["arguments"])}
             except AdapterError as error:
-                answer = {"error": str(error), "retry": error.retry, "not_ready": isinstance(error, NotReadyError)}
+                not_ready = isinstance(error, NotReadyError)
+                answer = _coded({"error": str(error), "retry": error.retry, "not_ready": not_ready})
             except TunerError as error:  # the adapter is not installed or for another version: once more does not help
-                answer = {"error": str(error), "retry": False}
+                answer = _coded({"error": str(error), "retry": False})
             except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation
                 answer = {"error": f"{type(error).__name__}: {error}", "retry": True}
             lifeline.in_call = False
@@ -85,44 +87,48 @@ class _Lifeline(threading.Thread):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _coded(answer: dict[str, Any]) -> dict[str, Any]:
+    """With the codes of its sentences."""
+    return answer | {TOLD: codes_of(answer.items())}
+
+
 def _encoded(answer: dict[str, Any]) -> bytes:
     try:
         encoded = json.dumps(answer, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        return json.dumps(
-            {"error": f"the adapter answered what cannot be written down: {error}", "retry": True}
-        ).encode()
+        return json.dumps(_coded({"error": say("adapter.unwritable", why=str(error)), "retry": True})).encode()
     if len(encoded) > MOST_BYTES and "value" in answer:
-        return json.dumps(
-            {"error": f"the adapter answered {len(encoded)} bytes, more than {MOST_BYTES}", "retry": True}
-        ).encode()
+        told = say("adapter.too_long", bytes=len(encoded), most=MOST_BYTES)
+        return json.dumps(_coded({"error": told, "retry": True})).encode()
     return encoded
 
 
 def _read_back(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
     value = adapter.read_back(arguments["deadline_s"])
     if not isinstance(value, Mapping):
-        raise LinkError(f"the adapter read back {type(value).__name__} instead of a setting")
+        raise LinkError(say("adapter.no_setting", type=type(value).__name__))
     return dict(value)
 
 
 def _health(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
     health = adapter.health(arguments["deadline_s"])
     if not isinstance(health, Health):
-        raise LinkError(f"the adapter answered {type(health).__name__} instead of its health")
-    return {"ok": health.ok, "text": health.text, "interlocks": dict(health.interlocks)}
+        raise LinkError(say("adapter.no_health", type=type(health).__name__))
+    return _coded({"ok": health.ok, "text": health.text, "interlocks": dict(health.interlocks)})
 
 
 def _run_trial(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:
     outcome = adapter.run_trial(arguments["tag"], arguments["deadline_s"])
     if not isinstance(outcome, Outcome):
-        raise LinkError(f"the adapter answered {type(outcome).__name__} instead of an outcome")
-    return {
-        "valid": outcome.valid,
-        "reason": outcome.reason,
-        "measurements": dict(outcome.measurements),
-        "photo": outcome.photo,
-    }
+        raise LinkError(say("adapter.no_outcome", type=type(outcome).__name__))
+    return _coded(
+        {
+            "valid": outcome.valid,
+            "reason": outcome.reason,
+            "measurements": dict(outcome.measurements),
+            "photo": outcome.photo,
+        }
+    )
 
 
 _CALLS: dict[str, Callable[[Adapter[Any], Mapping[str, Any]], Any]] = {

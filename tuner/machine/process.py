@@ -10,9 +10,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, NotReadyError, Outcome, RefusedError, Value
+from tuner.basics.sentences import Sentence, say, sentence_in
 from tuner.campaign.terms import AdapterTerms, Terms
 from tuner.config.parameters import parameter_info
 from tuner.machine.host import serve
@@ -35,6 +36,7 @@ class _Health(_Strict):
     ok: bool
     text: str
     interlocks: dict[str, bool]
+    told: dict[str, Any] = Field(default_factory=dict)
 
 
 class _Outcome(_Strict):
@@ -42,6 +44,7 @@ class _Outcome(_Strict):
     reason: str
     measurements: dict[str, float]
     photo: str | None
+    told: dict[str, Any] = Field(default_factory=dict)
 
 
 _SETTING: TypeAdapter[dict[str, Value]] = TypeAdapter(dict[str, Value], config=ConfigDict(strict=True))
@@ -93,7 +96,7 @@ class Machine:
         """Ask the machine how it is."""
         deadline_s = self.terms.adapter.deadlines.read_back_s
         answer = await self._call("health", _Health.model_validate, deadline_s)
-        return Health(answer.ok, _sentence(answer.text), answer.interlocks)
+        return Health(answer.ok, _told(dict(answer), "text"), answer.interlocks)
 
     async def read_back(self) -> dict[str, Value]:
         """Ask the machine which setting it has."""
@@ -105,7 +108,7 @@ class Machine:
         self._reserved = reserved
         self._look = None  # what was read before a move is not fresh after it
         if reserved:
-            self._turns.drop(_UnwantedError("read_back was given up before it was sent"))
+            self._turns.drop(_UnwantedError(say("adapter.given_up", call="read_back")))
 
     async def look(self) -> dict[str, Value]:
         """The setting for whoever only wants to know: one read for all who ask, and every other call goes first.
@@ -115,7 +118,7 @@ class Machine:
             AdapterError: The machine does not say.
         """
         if self._reserved:
-            raise InUseError("the machine is in use")
+            raise InUseError(say("machine.in_use"))
         look, clock = self._look, asyncio.get_running_loop().time
         if look is None or (
             look.done() and (look.cancelled() or look.exception() or clock() > self._looked_s + FRESH_S)
@@ -129,7 +132,7 @@ class Machine:
             deadline_s = self.terms.adapter.deadlines.read_back_s
             return await self._call("read_back", _SETTING.validate_python, deadline_s, patient=True)
         except _UnwantedError as error:
-            raise InUseError("the machine is in use") from error
+            raise InUseError(say("machine.in_use")) from error
         finally:
             self._looked_s = asyncio.get_running_loop().time()
 
@@ -145,9 +148,9 @@ class Machine:
         """Let the machine make a part."""
         answer = await self._call("run_trial", _Outcome.model_validate, self.terms.adapter.deadlines.trial_s, tag=tag)
         try:
-            return Outcome(answer.valid, _sentence(answer.reason), answer.measurements, answer.photo)
+            return Outcome(answer.valid, _told(dict(answer), "reason"), answer.measurements, answer.photo)
         except ValueError as error:
-            raise LinkError(f"the adapter answered nonsense: {error}") from error
+            raise LinkError(say("adapter.nonsense", what=str(error))) from error
 
     async def close(self) -> None:
         """Let go of the machine in good order; a call under way has a little time to end."""
@@ -198,7 +201,7 @@ class Machine:
             return parse(value)
         except ValidationError as error:
             what = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in error.errors()[:3])
-            raise LinkError(_sentence(f"the adapter answered nonsense to {name}: {what}")) from error
+            raise LinkError(say("adapter.nonsense_to", call=name, what=_line(what))) from error
 
     async def _in_turn(self, call: _Call) -> Any:
         """Calls of one machine never overlap."""
@@ -239,7 +242,7 @@ class Machine:
             await asyncio.to_thread(process.start)
         except (OSError, EOFError) as error:
             self._died()
-            raise LinkError(f"the adapter's process cannot be started: {error}") from error
+            raise LinkError(say("adapter.not_started", why=str(error))) from error
         finally:
             theirs.close()
         self.used = True
@@ -265,7 +268,7 @@ class Machine:
     async def _exchange(self, call: _Call) -> Any:
         pipe = self._pipe
         if pipe is None:
-            raise _LostError("the adapter's process was ended")
+            raise _LostError(say("adapter.was_ended"))
         message = {"call": call.name, "arguments": {**call.arguments, "deadline_s": call.deadline_s}}
         loop = asyncio.get_running_loop()
         answered = loop.create_future()
@@ -275,17 +278,17 @@ class Machine:
             pipe.send_bytes(json.dumps(message, allow_nan=False).encode())
             answer = json.loads(await asyncio.wait_for(answered, call.deadline_s + GRACE_S))
             if "error" in answer:
-                error, retry = _sentence(answer["error"]), bool(answer["retry"])
+                error, retry = _told(answer, "error"), bool(answer["retry"])
                 if answer.get("not_ready"):
                     raise NotReadyError(error)
                 raise LinkError(error) if retry else RefusedError(error)
             return answer["value"]
         except TimeoutError:
-            raise DeadlineError(f"{call.name} took longer than {call.deadline_s:g} s; the adapter was ended") from None
+            raise DeadlineError(say("adapter.too_slow", call=call.name, seconds=call.deadline_s)) from None
         except (OSError, EOFError):
-            raise _LostError(f"the adapter's process ended during {call.name}") from None
+            raise _LostError(say("adapter.ended", call=call.name)) from None
         except (ValueError, TypeError, KeyError) as error:
-            raise _LostError(f"what the adapter's process answered to {call.name} cannot be read: {error}") from error
+            raise _LostError(say("adapter.unreadable", call=call.name, why=str(error))) from error
         finally:
             loop.remove_reader(descriptor)
 
@@ -315,10 +318,24 @@ def _noticed(task: "asyncio.Task[Any]") -> None:
 
 def _check_wanted(call: _Call) -> None:
     if not call.wanted:
-        raise _UnwantedError(f"{call.name} was given up before it was sent")
+        raise _UnwantedError(say("adapter.given_up", call=call.name))
 
 
-def _sentence(text: object) -> str:
+def _told(answer: Mapping[str, Any], name: str) -> Sentence:
+    """What an adapter says, with the code that it may have; its values are as little trusted as the text."""
+    told = sentence_in(answer, name)
+    return Sentence(_line(told), _line(told.code), {_line(key): _clean(value) for key, value in told.values.items()})
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_line(key): _clean(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    return value if isinstance(value, int | float) or value is None else _line(value)
+
+
+def _line(text: object) -> str:
     """What an adapter says, on one line that can be written down and shown: no escape sequences, not too long."""
     printable = "".join(letter if letter.isprintable() else " " for letter in str(text)[: 2 * MOST_LETTERS])
     return " ".join(printable.split())[:MOST_LETTERS]

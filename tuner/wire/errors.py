@@ -2,6 +2,7 @@
 
 from pydantic import ValidationError
 
+from tuner.basics.sentences import say
 from tuner.basics.vocabulary import Status
 from tuner.errors import DeniedError, TryAgainError, TunerError, UnreachableError
 from tuner.wire.messages import Reply, Request
@@ -38,7 +39,7 @@ class ReplyError(TunerError):
     """
 
     def __init__(self, reply: Reply) -> None:
-        super().__init__(reply.text or f"the daemon answered {reply.status} ({reply.code or 'no reason'})")
+        super().__init__(reply.text or say("link.unexplained", status=str(reply.status), code=reply.code))
         self.reply = reply
         self.code = reply.code
 

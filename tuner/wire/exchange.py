@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from zmq.constants import Event
 
+from tuner.basics.sentences import say
 from tuner.basics.text import listed, nearest, shown
 from tuner.basics.vocabulary import Lane, Status
 from tuner.errors import DeniedError
@@ -79,13 +80,13 @@ def encode(request: Request) -> bytes:
 def decode(frames: Sequence[bytes]) -> Reply:
     """The reply in the frames that came."""
     if len(frames) != 1:
-        raise ProtocolError(f"the daemon's reply has {len(frames)} frames instead of one; is it a tuner daemon?")
+        raise ProtocolError(say("link.frames", frames=len(frames)))
     try:
         reply = Reply.model_validate_json(frames[0])
     except ValidationError as error:
-        raise ProtocolError(f"the daemon's reply cannot be understood: {sentence(error)}") from None
+        raise ProtocolError(say("link.not_understood", what=sentence(error))) from None
     if reply.v != VERSION:
-        raise ProtocolError(f"the daemon answers in version {reply.v} of the protocol, this client speaks {VERSION}")
+        raise ProtocolError(say("link.version", version=reply.v, ours=VERSION))
     return reply
 
 
@@ -102,24 +103,24 @@ def answer(reply: Reply, model: type[M]) -> M:
     try:
         return model.model_validate(reply.body)
     except ValidationError as error:
-        raise ProtocolError(f"the daemon's answer is not a {model.__name__}: {sentence(error)}") from None
+        raise ProtocolError(say("link.other_answer", model=model.__name__, what=sentence(error))) from None
 
 
 def no_reply(link: Link, request: Request, waited_s: float, hint: str, *, sent: bool) -> NoReplyError:
     """What to tell when no answer came."""
     if not sent:
-        start = (
-            "Is it running? Start it with `tuner run CONFIG`" if not is_encrypted(link.requests) else "Is it running?"
-        )
-        text = f"no daemon answers at {link.requests}, nothing was sent. {hint or start}"
-    elif OPS[request.op].command or OPS[request.op].status is Status.ACCEPTED:
-        text = (
-            f"the daemon at {link.requests} did not answer within {waited_s:g} s: {request.op} may or may not have "
-            f"been done. Ask again with the same id, {request.id}: it will be done once only. {hint}"
-        )
+        start = say("link.running") if is_encrypted(link.requests) else say("link.start")
+        text = say("link.nobody", endpoint=link.requests, hint=hint or start)
     else:
-        text = f"the daemon at {link.requests} did not answer {request.op} within {waited_s:g} s. {hint}"
-    return NoReplyError(text.strip(), request, sent=sent)
+        doubt = OPS[request.op].command or OPS[request.op].status is Status.ACCEPTED
+        told = {
+            "endpoint": link.requests,
+            "seconds": waited_s,
+            "op": request.op,
+            "hint": hint and say("link.hint", hint=hint),
+        }
+        text = say("link.in_doubt", **told, id=request.id) if doubt else say("link.no_reply", **told)
+    return NoReplyError(text, request, sent=sent)
 
 
 class Pacing:
@@ -186,12 +187,12 @@ class Watch:
         endpoint, key = self._link.requests, self._link.key
         if event == Event.HANDSHAKE_FAILED_AUTH:
             name = key.name if key else ""
-            raise DeniedError(f"the daemon at {endpoint} does not accept the key {name}: it is unknown or was revoked")
+            raise DeniedError(say("link.key_refused", endpoint=endpoint, name=name))
         broken_off = event == Event.HANDSHAKE_FAILED_NO_DETAIL
         if key is None and is_encrypted(endpoint) and (broken_off or event == Event.HANDSHAKE_FAILED_PROTOCOL):
-            raise DeniedError(f"the daemon at {endpoint} wants a key: give one with --key; see `tuner keys new`")
+            raise DeniedError(say("link.key_wanted", endpoint=endpoint))
         if event == Event.HANDSHAKE_FAILED_PROTOCOL:
-            raise ProtocolError(f"what listens at {endpoint} does not speak as this client does: is it a tuner daemon?")
+            raise ProtocolError(say("link.not_tuner", endpoint=endpoint))
         if broken_off and key is not None:
-            self.hint = "Something there broke off: the key file may be from a daemon with another server key"
+            self.hint = say("link.broke_off")
         return bool(event == Event.DISCONNECTED)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from tuner.basics.sentences import say
 from tuner.wire.endpoint import SILENT_S
 from tuner.wire.errors import ProtocolError
 from tuner.wire.messages import BEAT_TOPIC, PROGRESS_TOPIC, VERSION, Beat, CampaignView, EventMessage, Progress
@@ -79,7 +80,7 @@ class Follower:
     def feed(self, frames: Sequence[bytes], now_s: float) -> list[EventMessage | Progress]:
         """Take a message; return what is to be passed on."""
         if len(frames) != 2:
-            raise ProtocolError(f"an event has {len(frames)} frames instead of two; is it a tuner daemon?")
+            raise ProtocolError(say("link.event_frames", frames=len(frames)))
         topic, payload = frames
         self._excuse(now_s)
         if self.silent:
@@ -98,9 +99,9 @@ class Follower:
                 return []  # a subscription is for all topics that begin so
             event = EventMessage.model_validate_json(payload)
         except ValidationError as error:
-            raise ProtocolError(f"an event of the daemon cannot be understood: {error.errors()[0]['msg']}") from None
+            raise ProtocolError(say("link.event_not_understood", what=error.errors()[0]["msg"])) from None
         if event.v != VERSION:
-            raise ProtocolError(f"the daemon publishes version {event.v} of the protocol, this client speaks {VERSION}")
+            raise ProtocolError(say("link.event_version", version=event.v, ours=VERSION))
         return [event] if self._next(event) else []
 
     def check(self, now_s: float) -> Silence | None:

@@ -2,27 +2,28 @@
 
 from pydantic import Field
 
+from tuner.basics.telling import Said, Telling
 from tuner.wire.told import Moment, Told
 
 
-class WaitingView(Told):
+class WaitingView(Telling, Told):
     """What a campaign waits for at its machine."""
 
     awaited: str = Field(description="`verify`, `ready`, `link`, or `people`: somebody has to look at the machine")
-    text: str = Field(description="what is in the way, in a sentence")
+    text: Said = Field(description="what is in the way, in a sentence")
     since: str = Field(description="UTC, ISO 8601")
     at_most_s: float | None = Field(description="after so many seconds it is a fault; None: it is tried for ever")
 
 
-class MachineView(Told):
+class MachineView(Telling, Told):
     """What is known about the machine's setting."""
 
     requested: dict[str, float | int | str] | None
     read_back: dict[str, float | int | str] | None
     verified: bool
     home: bool
-    home_wanted: str | None
-    home_failed: str | None
+    home_wanted: Said | None
+    home_failed: Said | None
 
 
 class ParameterView(Told):

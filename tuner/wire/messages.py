@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tuner.basics.telling import Said, Telling
 from tuner.basics.vocabulary import Mode, Phase, Role, Status
 from tuner.wire.machine_views import ChangeView as ChangeView
 from tuner.wire.machine_views import MachineView as MachineView
@@ -48,7 +49,7 @@ class Request(Message):
     body: dict[str, Any] = Field(default_factory=dict, description="as the operation needs it")
 
 
-class Reply(Told):
+class Reply(Telling, Told):
     """What the daemon answers."""
 
     v: int = Field(VERSION, description="version of this protocol")
@@ -58,7 +59,7 @@ class Reply(Told):
         "are; failed: it was not done, trying again may help"
     )
     code: str = Field("", description="why it was refused or failed, for programs")
-    text: str = Field("", description="the same in a sentence for people")
+    text: Said = Field("", description="the same in a sentence for people")
     body: dict[str, Any] = Field(default_factory=dict, description="what was asked for")
 
 
@@ -84,14 +85,14 @@ class Beat(Told):
     heads: dict[str, int] = Field(description="the last event's number of every campaign in memory")
 
 
-class Progress(Told):
+class Progress(Telling, Told):
     """Published on the topic `~progress`: passing news, not kept."""
 
     v: int = VERSION
     type: Literal["progress"] = "progress"
     at: str
     campaign: str
-    text: str = Field(description="what the machine or the model does now")
+    text: Said = Field(description="what the machine or the model does now")
     done: float | None = Field(None, description="0 to 1, if it is known")
     waiting: WaitingView | None = Field(None, description="what is waited for, if that is the news")
 
@@ -100,7 +101,7 @@ BEAT_TOPIC = b"~beat"
 PROGRESS_TOPIC = b"~progress"
 
 
-class TrialView(Told):
+class TrialView(Telling, Told):
     """A trial on the screen."""
 
     number: int
@@ -108,7 +109,7 @@ class TrialView(Told):
     setting: dict[str, float | int | str]
     source: str
     stage: str
-    reason: str
+    reason: Said
     opponent: int | None = Field(alias="champion")
     p_better: float | None = Field(alias="better")
     p_valid: float | None = Field(alias="expected_valid")
@@ -118,7 +119,7 @@ class TrialView(Told):
     started_at: Moment | None
     ended_at: Moment | None
     valid: bool | None
-    outcome_reason: str
+    outcome_reason: Said
     measurements: dict[str, float]
     photo: str | None
     excluded: str | None
@@ -133,7 +134,7 @@ class DuelView(Told):
     asked_at: str
 
 
-class JudgmentView(Told):
+class JudgmentView(Telling, Told):
     """An answer on the screen."""
 
     number: int
@@ -145,7 +146,7 @@ class JudgmentView(Told):
     operator: str
     at: Moment
     took_s: float | None
-    retracted: str | None
+    retracted: Said | None
     looks: int = Field(1, description="how many looks at this duel count by now; a judgment rests on their majority")
     agreeing: int = Field(1, description="how many of them say the same as this one, itself among them")
 
@@ -187,7 +188,7 @@ class EarlierView(Told):
     discount: float = Field(description="what an earlier answer counts for; 1: all of it is the campaign's own")
 
 
-class CampaignView(PolicyView):
+class CampaignView(Telling, PolicyView):
     """A campaign as a client sees it; the answer to `snapshot`."""
 
     name: str
@@ -195,14 +196,14 @@ class CampaignView(PolicyView):
     adapter: str
     mode: ModeWord
     phase: PhaseWord
-    phase_text: str = Field(description="the same in a sentence")
+    phase_text: Said = Field(description="the same in a sentence")
     phase_since: str
     phase_expected_s: float | None = Field(description="how long the phase usually takes; None: not known")
     waiting: WaitingView | None = Field(None, description="what it waits for at its machine, if it does")
     wake_at: str | None = Field(description="when a question that waits for its window may be asked")
     since: str
-    reason: str
-    fault: str | None
+    reason: Said
+    fault: Said | None
     n: int = Field(description="number of the last event in it; events after it are newer")
     lot: str
     parameters: list[ParameterView]
@@ -249,32 +250,32 @@ class Welcome(Told):
     people: int = Field(0, description="how many people can sign in with PIN or badge")
 
 
-class CampaignLine(Told):
+class CampaignLine(Telling, Told):
     """One campaign in `status`."""
 
     name: str
     machine_name: str
     mode: ModeWord
     phase: PhaseWord
-    phase_text: str
+    phase_text: Said
     trials: int
     spent: int
     scrap: int
     champion: int | None
     duel: int | None
-    fault: str | None
+    fault: Said | None
     n: int
     earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
 
 
-class SetAside(Told):
+class SetAside(Telling, Told):
     """A campaign that cannot be read: it is left alone, and the others go on."""
 
     name: str
-    why: str
+    why: Said
 
 
-class StatusBody(Told):
+class StatusBody(Telling, Told):
     """The answer to `status`."""
 
     tuner: str
@@ -289,7 +290,7 @@ class StatusBody(Told):
     compute: dict[str, Any]
     troubles: int = Field(0, description="messages and events that raised an error of tuner's own; the log has each")
     busy: int = Field(0, description="requests that were answered with `busy`")
-    alarms: list[str] = Field(default_factory=list, description="what needs an administrator: disk, keys, audit")
+    alarms: list[Said] = Field(default_factory=list, description="what needs an administrator: disk, keys, audit")
 
 
 class CreateBody(Message):
@@ -350,12 +351,12 @@ class PlanBody(Message):
     )
 
 
-class PlanView(Told):
+class PlanView(Telling, Told):
     """The moves that lead to a setting."""
 
     steps: list[dict[str, float | int | str]]
     seconds: float
-    texts: list[str]
+    texts: list[Said]
 
 
 class ConfigBody(Told):

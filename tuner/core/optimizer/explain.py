@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from tuner.basics.sentences import Sentence, say
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge, centres
 from tuner.core.optimizer.records import Judgment
@@ -15,11 +16,7 @@ from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice
 from tuner.core.space.space import Space
 
-_WHY = {
-    "design": "Explores ground far from everything tried",
-    "improve": "Has the best prospect of beating the champion in one likely picture of the process",
-    "refine": "Is the setting that the model expects to be best",
-}
+_KINDS = frozenset({"design", "improve", "refine"})
 
 
 def sentence(
@@ -30,33 +27,34 @@ def sentence(
     valid: float,
     distance: float | None,
     space: Space,
-) -> str:
+) -> Sentence:
     """Return one plain sentence on why a setting is proposed."""
-    text = _WHY.get(kind, f"Is the best by the acquisition {kind!r}")
+    why = say(f"why.{kind}") if kind in _KINDS else say("why.acquisition", kind=kind)
     if distance is not None and distance < 1e-9:
-        text = "Repeats a setting, because none is left that was not tried"
-    if champion is not None:
-        text += f"; against the champion it changes {_changes(setting, champion, space)}"
-    if better is not None:
-        text += f"; {better:.0%} likely to be better"
-    text += f", {valid:.0%} likely to give a part"
-    if distance is not None:
-        text += f", {distance:.3g} from the nearest setting tried"
-    return text + "."
+        why = say("why.none_left")
+    return say(
+        "why.proposed",
+        why=why,
+        against="" if champion is None else say("why.against", changes=_changes(setting, champion, space)),
+        better="" if better is None else say("why.better", better=better),
+        valid=say("why.valid", valid=valid),
+        near="" if distance is None else say("why.near", distance=distance),
+    )
 
 
-def _changes(setting: Mapping[str, Any], champion: Mapping[str, Any], space: Space) -> str:
+def _changes(setting: Mapping[str, Any], champion: Mapping[str, Any], space: Space) -> list[Sentence]:
     parts = []
     for parameter in space.parameters:
         new, old = setting[parameter.name], champion[parameter.name]
         if new == old:
             continue
         if isinstance(parameter, Choice):
-            parts.append(f"{parameter.name} to {new}")
+            parts.append(say("why.to", name=parameter.name, value=new))
+        elif parameter.unit:
+            parts.append(say("why.by_unit", name=parameter.name, difference=float(new - old), unit=parameter.unit))
         else:
-            unit = f" {parameter.unit}" if parameter.unit else ""
-            parts.append(f"{parameter.name} by {new - old:+.4g}{unit}")
-    return ", ".join(parts) or "nothing"
+            parts.append(say("why.by", name=parameter.name, difference=float(new - old)))
+    return parts or [say("why.nothing")]
 
 
 def importance(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> dict[str, float]:

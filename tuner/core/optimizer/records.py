@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from tuner.basics.sentences import TOLD, codes_of, sentence_in
 from tuner.core.space.values import Setting as Setting
 from tuner.core.space.values import Value as Value
 
@@ -24,8 +25,10 @@ class Record:
     """Base of all records: frozen, with a JSON form that has every field."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        """Return plain data; the codes of sentences, if there are any, under `told`."""
+        own = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        codes = codes_of(own)
+        return {name: _plain(value) for name, value in own} | ({TOLD: codes} if codes else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -34,7 +37,8 @@ class Record:
         Raises:
             TypeError: A field is unknown, or one is missing that must be there.
         """
-        return cls(**data)
+        told = {name: sentence_in(data, name) for name in data.get(TOLD, ())}
+        return cls(**{name: value for name, value in data.items() if name != TOLD} | told)
 
     @classmethod
     def of(cls, source: object, **changes: Any) -> Self:

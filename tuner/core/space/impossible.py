@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tuner.basics.sentences import Sentence, say
 from tuner.core.linalg import FloatArray
 from tuner.core.space.expression import Constraint, Name, Number, Operation, Program
 from tuner.core.space.parameters import Choice, Continuous, Integer, Parameter, Stepped
@@ -45,11 +46,11 @@ def impossible(parameters: Sequence[Parameter], constraints: Sequence[Constraint
     return tuple(blamed)
 
 
-def sentence(blamed: Sequence[Constraint]) -> str:
+def sentence(blamed: Sequence[Constraint]) -> Sentence:
     """Say it."""
     if len(blamed) == 1:
-        return f"no setting satisfies the constraint {blamed[0].text!r}"
-    return f"no setting satisfies all of these constraints: {', '.join(repr(one.text) for one in blamed)}"
+        return say("space.impossible", constraint=repr(blamed[0].text))
+    return say("space.impossible_together", constraints=[repr(one.text) for one in blamed])
 
 
 def _without_setting(numeric: Mapping[str, Numeric], constraints: Sequence[Constraint]) -> bool:

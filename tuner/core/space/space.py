@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tuner.basics.sentences import Sentence, say
 from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.space.expression import Constraint, parse_constraint
 from tuner.core.space.impossible import impossible, sentence
@@ -178,10 +179,9 @@ class Space:
         return (found if self.every is not None else self._walked(found, rng))[:count]
 
     @property
-    def nothing_found(self) -> str:
+    def nothing_found(self) -> Sentence:
         """What to say where no setting is found that satisfies the constraints, although there may be one."""
-        texts = ", ".join(repr(one.text) for one in self.constraints)
-        return f"a search finds no setting that satisfies {texts}: widen the constraints or the limits of parameters"
+        return say("space.nothing_found", constraints=[repr(one.text) for one in self.constraints])
 
     def _uniform(self, count: int, rng: np.random.Generator) -> FloatArray:
         return np.concatenate([p.sample(count, rng) for p in self.parameters], axis=1)

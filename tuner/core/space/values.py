@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.sentences import NOTHING, Sentence, say, written
+from tuner.basics.text import nearest_of, shown
 
 Value = float | int | str
 Setting = dict[str, Value]  # a value for every parameter, by name
@@ -36,6 +37,10 @@ def finite(value: object) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _digits(number: float) -> Sentence:
+    return say("value.number", number=f"{number:.12g}")
 
 
 def decimals(number: float) -> int | None:
@@ -91,14 +96,15 @@ class Domain:
     choices: Sequence[str] = ()
     resolution: float = 0.0
 
-    def not_a(self, value: object) -> str:
+    def not_a(self, value: object) -> Sentence:
         """What a value is not, of what every value of this kind is: "a finite number"; nothing if it is."""
         if self.kind == "choice":
-            return "" if isinstance(value, str) else "a text"
+            return NOTHING if isinstance(value, str) else say("value.a_text")
         number = finite(value)
         if number is None:
-            return "a finite number"
-        return "a whole number" if self.kind == "integer" and number != round(number) else ""
+            return say("value.a_finite_number")
+        whole = self.kind != "integer" or number == round(number)
+        return NOTHING if whole else say("value.a_whole_number")
 
     def plain(self, value: object) -> Value:
         """A value in the type of its kind, wherever it lies."""
@@ -109,36 +115,36 @@ class Domain:
         number = finite(value) or 0.0
         return round(number) if self.kind == "integer" else number
 
-    def problem(self, value: object, *, anywhere: bool = False) -> str:
+    def problem(self, value: object, *, anywhere: bool = False) -> Sentence:
         """Why a value is not legal, as what follows the parameter's name; nothing if it is.
 
         `anywhere`: a number may lie outside of limits and grid, such as one that people have set by hand.
         """
         if self.kind == "choice":
             if isinstance(value, str) and value in self.choices:
-                return ""
-            hint = nearest(value, self.choices) if isinstance(value, str) else ""
-            return f"must be one of {listed(self.choices)}, not {shown(value)}{hint}"
+                return NOTHING
+            near = nearest_of(value, self.choices) if isinstance(value, str) else None
+            hint = "" if near is None else say("value.did_you_mean", word=near)
+            return say("value.one_of", choices=list(self.choices), value=written(value), hint=hint)
         if what := self.not_a(value):
-            return f"must be {what}, not {shown(value)}"
+            return say("value.must_be", what=what, value=written(value))
         number = finite(value) or 0.0
         if anywhere:
-            return ""
+            return NOTHING
         if self.step and abs(number - self.snapped(number)) <= self.grid_error:
-            return ""  # a little beyond the last value it still means that
+            return NOTHING  # a little beyond the last value it still means that
         if not self.low <= number <= self.high:
-            return f"must lie between low ({self.low!r}) and high ({self.high!r}), not {shown(value)}"
+            return say("value.between", low=self.low, high=self.high, value=written(value))
         if self.resolution:
             if abs(number - self.snapped(number)) <= self.grid_error:
-                return ""
-            below, above = self.below(number), self.above(number)
-            near = " or ".join(f"{one:.12g}" for one in (below, above) if self.low <= one <= self.high)
-            return f"must be a multiple of its resolution {self.resolution:g}: {near}, not {shown(value)}"
+                return NOTHING
+            near_by = [_digits(one) for one in (self.below(number), self.above(number)) if self.low <= one <= self.high]
+            return say("value.multiple", resolution=self.resolution, near=near_by, value=written(value))
         if not self.step:
-            return ""
+            return NOTHING
         place = (number - self.low) / self.step
-        below, above = self.level(math.floor(place)), self.level(min(math.ceil(place), self.levels - 1))
-        return f"must be on the grid of steps: {below:.12g} or {above:.12g}, not {shown(value)}"
+        grid = [self.level(math.floor(place)), self.level(min(math.ceil(place), self.levels - 1))]
+        return say("value.on_grid", near=[_digits(one) for one in grid], value=written(value))
 
     def legal(self, value: object) -> Value:
         """A legal value in the type of its kind, and exactly as it is on the grid."""
