@@ -212,11 +212,11 @@ class Actions:
         try:
             plan = await self.session.client.plan(view.name)
         except TunerError as error:
-            return f"{text}\n{error}"
+            return f"{text}\n{words.told(str(error))}"
         if not plan.texts:  # the machine has this setting already
             return text
         seconds = words("ask.plan_s", seconds=words.number(plan.seconds))
-        return "\n".join([text, words("ask.plan"), *plan.texts, seconds])
+        return "\n".join([text, words("ask.plan"), *map(words.told, plan.texts), seconds])
 
     @asks
     async def reject(self) -> None:

@@ -98,7 +98,7 @@ def wait_text(words: Words, view: CampaignView) -> str:
     waiting = view.waiting
     if waiting is None:
         return ""
-    return words(f"wait.{waiting.awaited}", text=waiting.text) if waiting.awaited in _AWAITED else waiting.text
+    return words(f"wait.{waiting.awaited}", text=waiting.text) if waiting.awaited in _AWAITED else words.told(waiting.text)
 
 
 def by_hand_text(words: Words, view: CampaignView, separator: str = ", ") -> str:
@@ -126,7 +126,7 @@ def phase_text(words: Words, view: CampaignView) -> str:
         return words("phase.awaiting_change", text=by_hand_text(words, view))
     if view.phase in _TAGGED:
         return words(f"phase.{view.phase}", tag=tag)
-    return words.known(f"phase.{view.phase}", view.phase_text)
+    return words.known(f"phase.{view.phase}", words.told(view.phase_text))
 
 
 def pace(words: Words, session: Session, view: CampaignView) -> tuple[str, float | None]:

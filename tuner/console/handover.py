@@ -9,6 +9,7 @@ from statistics import median
 import click
 
 from tuner.basics.files import write_text
+from tuner.basics.sentences import sentence_in
 from tuner.basics.vocabulary import Stage
 from tuner.console.campaign_text import brief, by_hand_text, machine_text, pad, phase_text
 from tuner.console.handover_html import Section, page
@@ -186,7 +187,7 @@ def undone(words: Words, shift: Shift) -> Iterator[str]:
         key = _UNDONE.get(event.type)
         if key is not None:
             number = event.body.get("trial", event.body.get("judgment"))
-            reason = event.body.get("reason") or words("handover.no_reason")
+            reason = sentence_in(event.body, "reason") or words("handover.no_reason")
             fields = {"number": number, "tag": tags.get(int(number or 0), f"#{number}"), "who": event.actor}
             yield f"{words.clock(event.at)} " + words(key, reason=reason, **fields)
 
@@ -204,9 +205,9 @@ def faults(words: Words, events: tuple[EventMessage, ...]) -> Iterator[str]:
     """What went wrong."""
     for event in events:
         if event.type == "campaign_held" and event.body.get("fault"):
-            yield f"{words.clock(event.at)} {words('alarms.fault', text=event.body['reason'])}"
+            yield f"{words.clock(event.at)} {words('alarms.fault', text=sentence_in(event.body, 'reason'))}"
         if event.type == "home_answered" and event.body.get("result") != "applied":
-            yield f"{words.clock(event.at)} {words('alarms.home_failed', text=event.body.get('text', ''))}"
+            yield f"{words.clock(event.at)} {words('alarms.home_failed', text=sentence_in(event.body, 'text'))}"
 
 
 def plain(title: str, subtitle: str, sections: list[Section]) -> list[str]:

@@ -8,12 +8,12 @@ from datetime import datetime
 from functools import cache
 from importlib import resources
 
+from tuner.basics.sentences import LANGUAGES as LANGUAGES
+from tuner.basics.sentences import Sentence, tell
 from tuner.basics.text import listed, nearest, shown, span
 from tuner.core.space.values import Value
 from tuner.errors import TunerError
 from tuner.wire.messages import ParameterView
-
-LANGUAGES = ("en", "de", "es", "zh")
 
 _RESOLUTION = 1e-3  # of a parameter's range: finer differences no person can set or see
 _MOST_DIGITS = 12
@@ -56,9 +56,18 @@ class Words:
         self._texts = load(language)
 
     def __call__(self, key: str, /, **fields: object) -> str:
-        """A text with its placeholders filled in."""
+        """A text with its placeholders filled in; numbers and what the daemon said are told in this language."""
         text = self._texts[key]
-        return text.format(**fields) if fields else text
+        return text.format(**{name: self._shown(value) for name, value in fields.items()}) if fields else text
+
+    def _shown(self, value: object) -> object:
+        if isinstance(value, float):
+            return f"{value:g}".replace(".", self._texts["language.decimal"])
+        return self.told(value) if isinstance(value, Sentence) else value
+
+    def told(self, text: str) -> str:
+        """What the daemon said, in this language as far as it has a code."""
+        return tell(text, self.language)
 
     def known(self, key: str, otherwise: str) -> str:
         """A text that may not be there, such as that of a code from a newer daemon."""
@@ -78,10 +87,6 @@ class Words:
         if share < _DOUBT:
             return "<1 %"
         return ">99 %" if share > 1 - _DOUBT else f"{self.number(share * 100)} %"
-
-    def short(self, value: float) -> str:
-        """A number on an axis: three digits are enough."""
-        return self.number(value, 0 if abs(value) >= 100 else 1)
 
     def value(self, value: Value, parameter: ParameterView | None = None, *, unit: bool = True) -> str:
         """A parameter's value, as exact as the parameter can be set; without thousands marks, as machines show it."""

@@ -91,7 +91,7 @@ class RefusedError(CannotError):
 
     def sentence(self, words: Words) -> str:
         """The reader's words before the daemon's own."""
-        return f"{words.known(self.key, words('refused.other'))} {self.fields['text']}"
+        return f"{words.known(self.key, words('refused.other'))} {words.told(str(self.fields['text']))}"
 
 
 def person(typed: str) -> str:
@@ -169,7 +169,7 @@ def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime]
         trial = scrapped[0]
         return KeyRequest(Operations.tell_outcome(view.name, trial.number, True), {"tag": trial.tag}, UNSCRAPPED)
     if judgment is None or judged_at is None or now - judged_at > minutes:
-        raise CannotError("cannot.no_undo", minutes=f"{view.undo_minutes:g}")
+        raise CannotError("cannot.no_undo", minutes=float(view.undo_minutes))
     return KeyRequest(Operations.retract(view.name, judgment.number, ""), {"number": judgment.number})
 
 

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from tuner.basics.sentences import sentence_in
 from tuner.console.requests import CannotError, KeyRequest, RefusedError, was_done
 from tuner.errors import DeniedError, TunerError, UnreachableError
 from tuner.wire.aio import AsyncClient
@@ -319,8 +320,8 @@ def summary(events: list[EventMessage]) -> dict[str, object]:
     kinds = Counter(event.type for event in events)
     who = sorted({event.actor for event in events if event.type == "judgment_given"})
     scrap = sum(event.type == "outcome_told" and not event.body.get("valid") for event in events)
-    held = [str(event.body.get("reason", "")) for event in events if event.type == "campaign_held"]
-    stopped = [str(event.body.get("reason", "")) for event in events if event.type == "campaign_stopped"]
+    held = [sentence_in(event.body, "reason") for event in events if event.type == "campaign_held"]
+    stopped = [sentence_in(event.body, "reason") for event in events if event.type == "campaign_stopped"]
     return {
         "events": len(events),
         "trials": kinds["outcome_told"],

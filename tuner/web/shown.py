@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tuner.basics.sentences import sentence_in
 from tuner.basics.vocabulary import ENDED, Mode, Phase
 from tuner.console.campaign_text import (
     about_part,
@@ -164,8 +165,8 @@ class Shown:
             "phase": phase_text(words, view),
             "pace": told,
             "share": share,
-            "doing": progress.text if progress is not None and view.phase != Phase.ASKING else "",
-            "reason": view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""),
+            "doing": words.told(progress.text) if progress is not None and view.phase != Phase.ASKING else "",
+            "reason": words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else "")),
             "budget": budget(words, self._shared, view),
         }
 
@@ -257,7 +258,7 @@ class Shown:
                 words.clock(event.at),
                 words.known(f"what.{_STOPS.get(event.type, '')}", event.type),
                 event.actor,
-                str(event.body.get("reason") or event.body.get("text") or ""),
+                words.told(sentence_in(event.body, "reason") or sentence_in(event.body, "text")),
             )
             for event in self._model.about(view.name, view.n).stops
         ]

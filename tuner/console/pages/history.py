@@ -51,7 +51,7 @@ class HistoryPage(Page):
     def lines(self, words: Words, session: Session, view: CampaignView) -> list[Text]:
         """A line for each trial, the newest last."""
         if self.failed:
-            return [Text(self.failed)]
+            return [Text(words.told(self.failed))]
         rows = [cells(words, view, trial, self.judgments, self.tags) for trial in reversed(self.trials)]
         return [Text(". ".join(cell.plain for cell in row)) for row in rows] or [Text(words("history.empty"))]
 
@@ -74,7 +74,7 @@ def outcome(words: Words, trial: TrialView) -> str:
         return words(f"history.{trial.stage}")
     if trial.valid is None:
         return words("history.open")
-    return words("history.valid") if trial.valid else f"{words('history.nonvalid')}: {trial.outcome_reason}"
+    return words("history.valid") if trial.valid else f"{words('history.nonvalid')}: {words.told(trial.outcome_reason)}"
 
 
 def judged(words: Words, trial: TrialView, judgment: JudgmentView, tags: dict[int, str]) -> str:

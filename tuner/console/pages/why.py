@@ -58,7 +58,7 @@ def _reasons(words: Words, view: CampaignView, trial: TrialView) -> list[str]:
         lines.append(words("why.changes", tag=tag) if changed else words("why.no_change"))
         lines += [f"  {line}" for line in changed]
     if trial.source == "model" and trial.reason:
-        lines += ["", words("why.said"), trial.reason]
+        lines += ["", words("why.said"), words.told(trial.reason)]
     return lines
 
 

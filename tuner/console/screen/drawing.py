@@ -147,7 +147,7 @@ def waiting(words: Words, session: Session, view: CampaignView, width: int) -> T
     text.append(pad(fit(sentence, room), room) + "  ", STRONG)
     text.append(told + "\n", QUIET)
     beside = beside_text(words, view)
-    reason = view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else "")
+    reason = words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""))
     progress = session.campaigns[view.name].progress
     if beside:
         text.append(fit(f"{beside}  {reason}", width), ALARM if view.fault else STRONG)
@@ -156,11 +156,11 @@ def waiting(words: Words, session: Session, view: CampaignView, width: int) -> T
     elif view.duel is not None and view.duel.left.setting == view.duel.right.setting:
         text.append(words("duel.same"))
     elif share is not None and view.phase != Phase.ASKING:
-        note = f" {words.number(share * 100)} %" + (f"  {progress.text}" if progress else "")
+        note = f" {words.number(share * 100)} %" + (f"  {words.told(progress.text)}" if progress else "")
         text.append(bar(share, max(10, width // 2)))
         text.append(fit(note, width - max(10, width // 2)))
     elif view.waiting is not None:
         text.append(fit(phase_text(words, view), width), QUIET)
     elif progress is not None and view.phase != Phase.ASKING:
-        text.append(fit(progress.text, width), QUIET)
+        text.append(fit(words.told(progress.text), width), QUIET)
     return text

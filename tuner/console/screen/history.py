@@ -44,7 +44,7 @@ class HistoryScreen(PageScreen):
         try:
             await self.page.fetch_before(self.console.session.client, before)
         except TunerError as error:
-            self.console.say(str(error), bad=True)
+            self.console.say(self.words.told(str(error)), bad=True)
         self.put()
 
     def put_body(self) -> None:
