@@ -8,6 +8,7 @@ from tuner.campaign import events as e
 from tuner.campaign.asking_times import may_ask_at
 from tuner.campaign.by_hand import needed
 from tuner.campaign.questions import due, model_may_ask, sides, to_remake
+from tuner.campaign.restricting import ended, withdrawn
 from tuner.campaign.state import Change, Mode, Stage, State
 from tuner.core.optimizer.records import Setting
 
@@ -21,9 +22,15 @@ def automatic(state: State, now: datetime) -> e.Event | None:
         return e.DuelClosed(duel=duel.number, reason="one of its parts is out of account")
     if duel is not None and state.mode in ENDED:
         return e.DuelClosed(duel=duel.number, reason=f"tuning is {state.mode.lower()}")
+    over = ended(state, now)
+    if over is not None:
+        return e.RestrictionLifted(parameter=over, reason="its time has come", ended=True)
     trial = state.trial
     if trial is not None and state.mode in ENDED and (trial.stage is not Stage.RUNNING or state.mode is Mode.ABORTED):
         return e.TrialDropped(trial=trial.number, reason=f"tuning is {state.mode.lower()}")
+    outside = withdrawn(state)
+    if trial is not None and outside is not None:
+        return e.TrialDropped(trial=trial.number, reason=outside)
     need = needed(state)
     if need is not None and (state.change is None or (need.setting, need.trial) != _asked_for(state.change)):
         return e.ChangeAsked(change=state.changes + 1, setting=need.setting, trial=need.trial)
@@ -58,8 +65,8 @@ def _next_step(state: State, now: datetime) -> e.Event | None:
         tag = state.trials[champion - 1].tag
         why = f"The lot is another one: the champion {tag} is made again, so that new parts meet one of this lot."
         return _proposal(state, state.trials[champion - 1].setting, "lot", why).model_copy(update={"repeats": champion})
-    if state.repeat:
-        old = state.trials[state.repeat[0] - 1]
+    if state.to_repeat is not None:
+        old = state.trials[state.to_repeat - 1]
         again = _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
         return again.model_copy(update={"repeats": old.number})
     return None

@@ -7,14 +7,19 @@ from tuner.campaign.events import GateResult, Source
 from tuner.campaign.people import URGENT as URGENT_OF_PEOPLE
 from tuner.campaign.people import (
     Abort,
+    Acknowledge,
     Approve,
+    AskAgain,
     ChangeLot,
     CommandBase,
     ConfirmChange,
     Exclude,
+    Free,
+    Freeze,
     GoHome,
     Hold,
     Judge,
+    Narrow,
     Reject,
     Repeat,
     Resume,
@@ -31,10 +36,12 @@ from tuner.core.optimizer.records import Memory, Proposal, Setting
 __all__ = [
     "URGENT",
     "Abort",
+    "Acknowledge",
     "AnswerHome",
     "AnswerSetting",
     "Approve",
     "Ask",
+    "AskAgain",
     "BeginTrial",
     "ChangeLot",
     "ChangeTerms",
@@ -45,12 +52,15 @@ __all__ = [
     "DelayHome",
     "Exclude",
     "Fault",
+    "Free",
+    "Freeze",
     "GoHome",
     "Hold",
     "ImportEarlier",
     "Interrupt",
     "Judge",
     "MachineOutcome",
+    "Narrow",
     "Park",
     "Propose",
     "Reduel",
@@ -189,6 +199,11 @@ Command = (
     | Repeat
     | ChangeLot
     | ConfirmChange
+    | Freeze
+    | Narrow
+    | Free
+    | Acknowledge
+    | AskAgain
     | ImportEarlier
     | Propose
     | Ask

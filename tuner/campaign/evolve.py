@@ -9,9 +9,20 @@ from typing import Any
 from pydantic import ValidationError
 
 from tuner.campaign import events as e
+from tuner.campaign.alarms import after
 from tuner.campaign.importing import imported
 from tuner.campaign.moves import LEADS
-from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Change, Duel, MachineState, Stage, State
+from tuner.campaign.state import (
+    MOVED_STAGES,
+    CampaignJudgment,
+    CampaignTrial,
+    Change,
+    Duel,
+    MachineState,
+    Restriction,
+    Stage,
+    State,
+)
 from tuner.core.optimizer.questions import Question
 from tuner.errors import TunerError
 
@@ -49,11 +60,12 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         raise HistoryError(f"event {one.seq}: the campaign {name} was not created before")
     try:
         changed = _RULES[type(one.event)](_moved(state, one), one.event, one)
+        alarms = after(state.alarms, one.event, one.at, one.actor)
     except (IndexError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
     if changed.wanted is not None and type(one.event) in _NEWS:
         changed = replace(changed, wanted=None)  # the model did not know that
-    return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
+    return replace(_dated(state, changed, one), alarms=alarms, count=state.count + 1, seq=one.seq)
 
 
 def _moved(state: State, one: Recorded) -> State:
@@ -139,8 +151,14 @@ def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
         state,
         trials=(*state.trials, trial),
         memory=event.model or state.memory,
-        repeat=state.repeat[1:] if event.source == "repeat" else state.repeat,
+        repeat=_without(state.repeat, event.repeats) if event.source == "repeat" else state.repeat,
     )
+
+
+def _without(repeat: tuple[int, ...], made: int | None) -> tuple[int, ...]:
+    """The trials that are still to be made again: one of them is being made."""
+    place = repeat.index(made) if made in repeat else 0
+    return (*repeat[:place], *repeat[place + 1 :])
 
 
 def _sent(state: State, event: e.SettingSent, one: Recorded) -> State:
@@ -187,6 +205,8 @@ def _outcome(state: State, event: e.OutcomeTold, one: Recorded) -> State:
 def _dropped(state: State, event: e.TrialDropped, one: Recorded) -> State:
     state = _trial(state, event.trial, stage=Stage.DROPPED, outcome_reason=event.reason, ended_at=one.at)
     trial = state.trials[event.trial - 1]
+    if state.change is not None and state.change.trial == trial.number:
+        state = replace(state, change=None)
     if trial.repeats is None or trial.source == "lot":  # whether a champion is still to be made says the lot
         return state
     return replace(state, repeat=(trial.repeats, *state.repeat))  # it is still to be made
@@ -197,7 +217,9 @@ def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
         raise IndexError(event.duel)
     _known(state, event.left, event.right)
     duel = Duel(event.duel, event.left, event.right, event.why, one.at)
-    return replace(state, duels=(*state.duels, duel), reduel=state.reduel and event.why != "reduel", wanted=None)
+    looks = tuple(pair for pair in state.looks if pair != duel.pair)
+    reduel = state.reduel and event.why != "reduel"
+    return replace(state, duels=(*state.duels, duel), reduel=reduel, wanted=None, looks=looks)
 
 
 def _duel_wanted(state: State, event: e.DuelWanted, one: Recorded) -> State:
@@ -244,6 +266,22 @@ def _change_confirmed(state: State, event: e.ChangeConfirmed, one: Recorded) -> 
     if event.change != state.changes:
         raise IndexError(event.change)
     return replace(state, manual={**state.manual, **event.setting}, change=None)
+
+
+def _restricted(state: State, event: e.ParameterRestricted, one: Recorded) -> State:
+    fields = event.model_dump(exclude={"type"})
+    others = tuple(known for known in state.restrictions if known.parameter != event.parameter)
+    return replace(state, restrictions=(*others, Restriction(**fields, by=one.actor, at=one.at)))
+
+
+def _lifted(state: State, event: e.RestrictionLifted, one: Recorded) -> State:
+    others = tuple(known for known in state.restrictions if known.parameter != event.parameter)
+    return replace(state, restrictions=others)
+
+
+def _look_wanted(state: State, event: e.LookWanted, one: Recorded) -> State:
+    _known(state, event.left, event.right)
+    return replace(state, looks=(*state.looks, frozenset((event.left, event.right))))
 
 
 def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
@@ -313,6 +351,10 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.ChangeAsked: _change_asked,
     e.ChangeConfirmed: _change_confirmed,
     e.EarlierImported: lambda s, ev, one: imported(s, ev, one.at, one.actor),
+    e.ParameterRestricted: _restricted,
+    e.RestrictionLifted: _lifted,
+    e.AlarmAcknowledged: lambda s, ev, one: s,
+    e.LookWanted: _look_wanted,
     e.HomeWanted: _home_wanted,
     e.HomeAnswered: _home_answered,
     e.HomeDelayed: _home_delayed,

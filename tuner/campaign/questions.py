@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tuner.campaign.state import Stage, State
 from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.space.restriction import outside
 
 
 def due(state: State) -> Question | None:
@@ -12,7 +13,15 @@ def due(state: State) -> Question | None:
     plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=state.reduel)
     if plain is not None and plain.why == "new":
         return replace(plain, opponent=_part(state, plain.opponent, state.trials[plain.number - 1].lot))
-    return plain or state.wanted
+    return plain or _look(state) or state.wanted
+
+
+def _look(state: State) -> Question | None:
+    """The first duel that somebody wants asked again, of parts that count."""
+    for pair in state.looks:
+        if all(state.trials[number - 1].usable for number in pair):
+            return Question(max(pair), min(pair), repeat=True, why="again")
+    return None
 
 
 def asked(state: State) -> Asked:
@@ -27,6 +36,8 @@ def to_remake(state: State) -> int | None:
     """The champion that is to be made again, because the lot is another one than that of its part."""
     champion = state.champion
     if not state.terms.policy.remake_after_lot or champion is None or state.trials[champion - 1].lot == state.lot:
+        return None
+    if outside(state.within, state.trials[champion - 1].setting):  # it waits until its setting is allowed again
         return None
     tried = (t for t in state.trials if t.source == "lot" and t.repeats == champion and t.lot == state.lot)
     # one that made scrap or was rejected is not tried again: then the old part stays the reference

@@ -7,12 +7,14 @@ from functools import cached_property
 
 from tuner.basics.vocabulary import Mode as Mode
 from tuner.basics.vocabulary import Stage as Stage
+from tuner.campaign.alarms import Alarms
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.events import Source
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.champion import champion_of
 from tuner.core.optimizer.questions import Question, Why
 from tuner.core.optimizer.records import Judgment, Memory, Proposal, Setting, Trial
+from tuner.core.space.restriction import Allowed, outside
 
 NO_MEMORY = Memory()
 OPEN_STAGES = frozenset({Stage.PROPOSED, Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING})
@@ -91,6 +93,26 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Restriction:
+    """What is allowed of a parameter for a while, until when, and who says so."""
+
+    parameter: str
+    low: float | int | None
+    high: float | int | None
+    options: tuple[str, ...]
+    until: datetime | None
+    reason: str
+    by: str
+    by_engineer: bool
+    at: datetime
+
+    @property
+    def allowed(self) -> Allowed:
+        """The lowest and the highest number, or the options."""
+        return self.options if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True)
 class Imported:
     """What was imported from an earlier campaign, and what it counts for; 1: it became the campaign's own."""
 
@@ -145,6 +167,9 @@ class State:
         change: What somebody is asked to change by hand.
         changes: How often somebody was asked.
         imports: What was imported from earlier campaigns.
+        restrictions: What is allowed of parameters for now.
+        alarms: In their order; the n-th has number n.
+        looks: The pairs of trials that somebody wants compared again.
     """
 
     name: str
@@ -170,6 +195,9 @@ class State:
     change: Change | None = None
     changes: int = 0
     imports: tuple[Imported, ...] = ()
+    restrictions: tuple[Restriction, ...] = ()
+    alarms: Alarms = ()
+    looks: tuple[frozenset[int], ...] = ()
 
     @property
     def trial(self) -> CampaignTrial | None:
@@ -236,6 +264,16 @@ class State:
     def champion(self) -> int | None:
         """The best trial so far."""
         return self.decided[0]
+
+    @cached_property
+    def within(self) -> dict[str, Allowed]:
+        """What is allowed of each restricted parameter now."""
+        return {one.parameter: one.allowed for one in self.restrictions}
+
+    @property
+    def to_repeat(self) -> int | None:
+        """The next trial to be made again; one whose setting is not allowed now waits."""
+        return next((one for one in self.repeat if not outside(self.within, self.trials[one - 1].setting)), None)
 
     @property
     def spent(self) -> int:

@@ -11,6 +11,7 @@ from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import State
 from tuner.compute.backend import Backend, ComputeError
 from tuner.core.optimizer.records import Recommended
+from tuner.core.space.restriction import outside
 from tuner.daemon.views import trial_view
 from tuner.wire.model_answers import Explanation, Recommendation, Slices, WindowView
 
@@ -116,4 +117,5 @@ def _recommendation(state: State, found: dict[str, Any] | None) -> Recommendatio
         window=[WindowView(**one.to_json()) for one in best.window],
         window_valid=best.window_valid,
         window_better=best.window_better,
+        outside=outside(state.within, best.setting),
     )

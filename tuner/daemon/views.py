@@ -7,6 +7,7 @@ from statistics import median
 
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Stage
+from tuner.campaign.alarms import Alarm
 from tuner.campaign.asking_times import left_this_hour
 from tuner.campaign.automatic import budget_end
 from tuner.campaign.by_hand import needed
@@ -20,6 +21,7 @@ from tuner.gate.patience import Wait
 from tuner.wire import messages as m
 
 _RECENT = 20
+_MOST_ALARMS = 20
 _STAGE_PHASES = {
     Stage.PROPOSED: (Phase.AWAITING_APPROVAL, "waits for an engineer to approve the setting of part {tag}"),
     Stage.APPROVED: (Phase.SENDING, "about to send the setting of part {tag}"),
@@ -136,6 +138,8 @@ def campaign_view(state: State, now: datetime, waiting: m.WaitingView | None = N
         budget=_budget(state, now),
         earlier=_earlier(state),
         judgments=judgment_views(state, state.judgments[:-11:-1]),
+        restrictions=restriction_views(state),
+        alarms=alarm_views(one for one in state.alarms if one.cleared_at is None or one.acknowledged_at is None),
         now=text_of(now),
     )
 
@@ -199,7 +203,20 @@ def campaign_line(state: State, now: datetime, waiting: m.WaitingView | None = N
         fault=state.fault,
         n=state.count,
         earlier=_earlier(state),
+        restrictions=restriction_views(state),
     )
+
+
+def restriction_views(state: State) -> list[m.RestrictionView]:
+    """What is allowed for a while, in the order of the parameters."""
+    order = [one.name for one in state.terms.parameters]
+    found = sorted(state.restrictions, key=lambda one: order.index(one.parameter))
+    return [m.RestrictionView.model_validate(one) for one in found]
+
+
+def alarm_views(alarms: Iterable[Alarm]) -> list[m.AlarmView]:
+    """Alarms on the screen, the newest first and not more than a page."""
+    return [m.AlarmView.model_validate(one) for one in list(alarms)[: -_MOST_ALARMS - 1 : -1]]
 
 
 def _earlier(state: State) -> list[m.EarlierView]:

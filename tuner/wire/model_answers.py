@@ -44,6 +44,10 @@ class Recommendation(Told):
     window_better: float | None = Field(
         None, description="the chance to be better than the known-good setting that is kept in the window"
     )
+    outside: list[str] = Field(
+        default_factory=list,
+        description="parameters whose values here are not allowed for now: nothing is proposed there",
+    )
 
 
 class Explanation(Told):

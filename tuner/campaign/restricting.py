@@ -1,0 +1,139 @@
+"""Parameters that are kept at a value or narrowed for a while: what may be asked for, and until when; pure.
+
+A restriction binds what the model proposes, and parts made again. The known-good setting, which the machine goes home
+to, and what was tried before may lie outside.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from tuner.campaign.asking_times import zone_of
+from tuner.campaign.events import ParameterRestricted
+from tuner.campaign.state import CampaignTrial, Stage, State
+from tuner.campaign.terms import Terms
+from tuner.core.space.restriction import Allowed, allowed, outside
+from tuner.core.space.values import SpaceError, Value, finite
+
+SHIFT = "shift"
+_LONGEST = timedelta(days=366)
+
+
+class RestrictionError(ValueError):
+    """Why a parameter cannot be restricted so, as a sentence."""
+
+
+def outside_of(state: State, trial: CampaignTrial) -> list[str]:
+    """What people call the parameters whose values in a trial are not allowed now."""
+    names = outside(state.within, trial.setting)
+    return [one.called for one in state.terms.parameters if one.name in names]
+
+
+def withdrawn(state: State) -> str | None:
+    """Why the open trial is not to be sent any more: a restriction came after it was proposed. None: it is."""
+    trial = state.trial
+    if trial is None or trial.source == "start" or trial.stage not in (Stage.PROPOSED, Stage.APPROVED):
+        return None
+    names = outside_of(state, trial)
+    return f"outside of what is allowed for now: {', '.join(names)}" if names else None
+
+
+def ended(state: State, now: datetime) -> str | None:
+    """The parameter whose restriction has come to its end."""
+    return next((one.parameter for one in state.restrictions if one.until is not None and one.until <= now), None)
+
+
+def next_end(state: State) -> datetime | None:
+    """When the next restriction ends by itself."""
+    return min((one.until for one in state.restrictions if one.until is not None), default=None)
+
+
+def restricted(
+    state: State, parameter: str, wanted: Value | Sequence[Value | None], until: str | None, now: datetime
+) -> ParameterRestricted:
+    """The event that restricts a parameter, without who and why.
+
+    Raises:
+        RestrictionError: It contradicts something.
+    """
+    known = {one.name: one for one in state.terms.parameters}
+    if parameter not in known:
+        raise RestrictionError(f"there is no parameter {parameter}; there are {', '.join(known)}")
+    domain = known[parameter].domain
+    try:
+        limits = allowed(domain, _typed(domain.kind == "choice", wanted))
+    except SpaceError as error:
+        raise RestrictionError(str(error)) from error
+    everything = {**state.within, parameter: limits}
+    start = state.terms.known_good
+    if not state.begun and outside({parameter: limits}, start):
+        raise RestrictionError(
+            f"the campaign begins with its known-good setting, which has {parameter} {start[parameter]}: "
+            "restrict it after the first part"
+        )
+    if len(everything) == len(known) and all(len(set(one)) == 1 for one in everything.values()):
+        raise RestrictionError("every parameter would be kept: nothing is left to try; hold the campaign instead")
+    if state.terms.constraints:
+        _possible(state.terms, everything)
+    choice = domain.kind == "choice"
+    return ParameterRestricted(
+        parameter=parameter,
+        low=None if choice else limits[0],
+        high=None if choice else limits[1],
+        options=limits if choice else (),
+        until=_moment(state.terms, until, now),
+    )
+
+
+def _typed(choice: bool, wanted: Any) -> Any:
+    """What was typed, as the parameter has it: a number in a text is a number, but not where options are texts."""
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return [one if one is None else _typed(choice, one) for one in wanted]
+    if choice:
+        return wanted if isinstance(wanted, str) else f"{wanted:.12g}"
+    try:
+        return wanted if finite(wanted) is not None else float(str(wanted).replace(",", "."))
+    except ValueError:
+        return wanted
+
+
+def _possible(terms: Terms, restriction: Mapping[str, Allowed]) -> None:
+    """Look whether any setting is left that satisfies the constraints."""
+    from tuner.core.space.parameters import parameter_from_json  # numpy and scipy: only where it is needed
+    from tuner.core.space.space import Space, some_setting
+
+    data = terms.space_json()
+    try:
+        some_setting(Space(list(map(parameter_from_json, data["parameters"])), data["constraints"]).within(restriction))
+    except SpaceError as error:
+        raise RestrictionError(f"nothing would be left to try: {error}") from error
+
+
+def _moment(terms: Terms, until: str | None, now: datetime) -> datetime | None:
+    """When it ends, in UTC: at an instant, at the next such time of day, at the next change of shift; None: never."""
+    if until is None or not until.strip():
+        return None
+    zone = zone_of(terms.policy.questions.timezone)
+    local = now.astimezone(zone)
+    if until.strip().lower() == SHIFT:
+        if not terms.policy.shifts:
+            raise RestrictionError("no shifts are configured: give a time of day instead, such as 14:00")
+        return min(_next(local, time.fromisoformat(one)) for one in terms.policy.shifts)
+    try:
+        if len(until.strip()) <= len("23:59"):
+            return _next(local, time.fromisoformat(until.strip()))
+        moment = datetime.fromisoformat(until.strip())
+    except ValueError:
+        raise RestrictionError(
+            f"{until!r} is no time: give 14:00, 2026-03-02T14:00, or {SHIFT} for the end of the shift"
+        ) from None
+    moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).astimezone(UTC)
+    if not now < moment <= now + _LONGEST:
+        raise RestrictionError(f"{until} is past, or more than a year away")
+    return moment
+
+
+def _next(local: datetime, at: time) -> datetime:
+    """The next time that the clock on the wall shows this."""
+    day = local.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    return (day if day > local else day + timedelta(days=1)).astimezone(UTC)

@@ -1,0 +1,92 @@
+"""What people decide beside a trial's road: restrict parameters, acknowledge alarms, ask again; pure."""
+
+from datetime import datetime
+from typing import Any
+
+from tuner.basics.vocabulary import Role
+from tuner.campaign import commands as c
+from tuner.campaign import events as e
+from tuner.campaign.refusal import Actor, Refusal
+from tuner.campaign.restricting import RestrictionError, restricted
+from tuner.campaign.state import Restriction, State
+
+
+def restrict(state: State, command: c.Freeze | c.Narrow, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    """Keep or narrow a parameter for a while."""
+    engineer = actor.role == Role.ENGINEER
+    known = _restriction(state, command.parameter)
+    if not engineer:
+        _may(state, known, actor)
+        if command.until is None:
+            raise Refusal("denied", "an operator restricts a parameter until a time or the end of the shift; say which")
+    try:
+        event = restricted(state, command.parameter, _wanted(command), command.until, now)
+    except RestrictionError as error:
+        missing = command.parameter not in [one.name for one in state.terms.parameters]
+        raise Refusal("not_found" if missing else "bad_request", f"nothing was restricted: {error}") from error
+    same = {"low", "high", "options", "until"}
+    if known is not None and all(getattr(known, name) == getattr(event, name) for name in same):
+        raise Refusal("unchanged", f"{command.parameter} is restricted so already, by {known.by}: {known.reason}")
+    return (event.model_copy(update={"reason": command.reason, "by_engineer": engineer}),)
+
+
+def _wanted(command: c.Freeze | c.Narrow) -> Any:
+    if isinstance(command, c.Freeze):
+        return command.value
+    numbers = (command.low, command.high)
+    if command.options and any(one is not None for one in numbers):
+        raise RestrictionError("give limits for a number, or options for a choice, not both")
+    return list(command.options) if command.options or not any(one is not None for one in numbers) else numbers
+
+
+def _restriction(state: State, parameter: str) -> Restriction | None:
+    return next((one for one in state.restrictions if one.parameter == parameter), None)
+
+
+def _may(state: State, known: Restriction | None, actor: Actor) -> None:
+    if not state.terms.policy.operators_restrict:
+        raise Refusal(
+            "denied",
+            f"in the campaign {state.name} only engineers restrict parameters: its [campaign.policy] would need "
+            "operators_restrict = true",
+        )
+    if known is not None and known.by_engineer:
+        raise Refusal("denied", f"{known.parameter} was restricted by {known.by}; ask an engineer")
+
+
+def free(state: State, command: c.Free, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    """Lift a restriction."""
+    if command.parameter not in [one.name for one in state.terms.parameters]:
+        raise Refusal("not_found", f"there is no parameter {command.parameter} in the campaign {state.name}")
+    known = _restriction(state, command.parameter)
+    if known is None:
+        raise Refusal("unchanged", f"{command.parameter} is not restricted")
+    if actor.role != Role.ENGINEER:
+        _may(state, known, actor)
+    return (e.RestrictionLifted(parameter=command.parameter, reason=command.reason),)
+
+
+def acknowledge(state: State, command: c.Acknowledge, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    """Somebody has seen an alarm."""
+    if not 1 <= command.alarm <= len(state.alarms):
+        raise Refusal("not_found", f"there is no alarm {command.alarm} in the campaign {state.name}")
+    known = state.alarms[command.alarm - 1]
+    if known.acknowledged_at is not None:
+        raise Refusal(
+            "unchanged",
+            f"alarm {known.number} was acknowledged by {known.acknowledged_by} at {known.acknowledged_at:%H:%M:%S} UTC",
+        )
+    return (e.AlarmAcknowledged(alarm=known.number),)
+
+
+def ask_again(state: State, command: c.AskAgain, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    """Have a duel looked at once more."""
+    if not 1 <= command.judgment <= len(state.judgments):
+        raise Refusal("not_found", f"there is no judgment {command.judgment} in the campaign {state.name}")
+    judgment = state.judgments[command.judgment - 1]
+    pair = frozenset((judgment.left, judgment.right))
+    if not all(state.trials[number - 1].usable for number in pair):
+        raise Refusal("not_open", f"one of the parts of judgment {judgment.number} is out of account")
+    if pair in state.looks or (state.duel is not None and state.duel.pair == pair):
+        raise Refusal("unchanged", f"the parts of judgment {judgment.number} are to be compared again already")
+    return (e.LookWanted(judgment=judgment.number, left=judgment.left, right=judgment.right),)
