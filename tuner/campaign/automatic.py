@@ -7,7 +7,7 @@ from tuner.basics.vocabulary import ENDED
 from tuner.campaign import events as e
 from tuner.campaign.asking_times import may_ask_at
 from tuner.campaign.by_hand import needed
-from tuner.campaign.questions import due, model_may_ask, sides, to_remake
+from tuner.campaign.questions import due, model_may_ask, sides, to_make_first, to_remake
 from tuner.campaign.restricting import ended, withdrawn
 from tuner.campaign.state import Change, Mode, Stage, State
 from tuner.core.optimizer.records import Setting
@@ -22,6 +22,10 @@ def automatic(state: State, now: datetime) -> e.Event | None:
         return e.DuelClosed(duel=duel.number, reason="one of its parts is out of account")
     if duel is not None and state.mode in ENDED:
         return e.DuelClosed(duel=duel.number, reason=f"tuning is {state.mode.lower()}")
+    first = None if duel is None else to_make_first(state)
+    if duel is not None and first is not None:
+        tag = state.trials[first - 1].tag
+        return e.DuelClosed(duel=duel.number, reason=f"part {tag} is made again before it is judged")
     over = ended(state, now)
     if over is not None:
         return e.RestrictionLifted(parameter=over, reason="its time has come", ended=True)
@@ -49,7 +53,9 @@ def _asked_for(change: Change) -> tuple[Setting, int | None]:
 
 def _next_step(state: State, now: datetime) -> e.Event | None:
     """What comes when neither a trial nor a question is open; None if it takes time or a computation."""
-    question = due(state)
+    question, first = due(state), to_make_first(state)
+    if first is not None and budget_end(state) is None:
+        return _again(state, first, "remake")
     if question is not None:
         if may_ask_at(state.terms.policy.questions, now, [d.asked_at for d in state.duels[-1000:]]) != now:
             return None
@@ -65,11 +71,13 @@ def _next_step(state: State, now: datetime) -> e.Event | None:
         tag = state.trials[champion - 1].tag
         why = f"The lot is another one: the champion {tag} is made again, so that new parts meet one of this lot."
         return _proposal(state, state.trials[champion - 1].setting, "lot", why).model_copy(update={"repeats": champion})
-    if state.to_repeat is not None:
-        old = state.trials[state.to_repeat - 1]
-        again = _proposal(state, old.setting, "repeat", f"Somebody asked for part {old.tag} to be made again.")
-        return again.model_copy(update={"repeats": old.number})
-    return None
+    return None if state.to_repeat is None else _again(state, state.to_repeat, "repeat")
+
+
+def _again(state: State, number: int, source: e.Source) -> e.ProposalMade:
+    old = state.trials[number - 1]
+    made = _proposal(state, old.setting, source, f"Somebody asked for part {old.tag} to be made again.")
+    return made.model_copy(update={"repeats": old.number})
 
 
 def budget_end(state: State) -> str | None:

@@ -12,7 +12,7 @@ from tuner.core.optimizer.records import Memory, Setting
 
 SettingMap = Setting  # the name that the road to the machine uses
 GateResult = Literal["applied", "refused", "failed", "unverified"]
-Source = Literal["start", "model", "fallback", "repeat", "lot"]
+Source = Literal["start", "model", "fallback", "repeat", "remake", "lot"]
 
 
 class EventBase(BaseModel):

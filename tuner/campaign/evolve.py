@@ -65,6 +65,8 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         raise HistoryError(f"event {one.seq} ({one.event.type}) does not fit what was before") from error
     if changed.wanted is not None and type(one.event) in _NEWS:
         changed = replace(changed, wanted=None)  # the model did not know that
+    if (state.trial or state.duel) and not (changed.trial or changed.duel):
+        changed = replace(changed, idle_since=one.at)
     return replace(_dated(state, changed, one), alarms=alarms, count=state.count + 1, seq=one.seq)
 
 
@@ -107,12 +109,12 @@ def _duel(state: State, number: int, **changes: Any) -> State:
     return replace(state, duels=tuple(duels))
 
 
-def _home(state: State, reason: str) -> State:
+def _home(state: State, reason: str, one: Recorded) -> State:
     """Want the machine home, unless it is known to be there or was never moved."""
     machine = state.machine
     if machine.home or machine.requested is None:
         return state
-    return replace(state, machine=replace(machine, home_wanted=reason, home_failed=None))
+    return replace(state, machine=replace(machine, home_wanted=reason, home_failed=None, home_since=one.at))
 
 
 def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
@@ -135,7 +137,7 @@ def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
     if not event.fault:
         return state
     state = replace(state, fault=state.fault or event.reason)  # the first fault is the one that explains the others
-    return _home(state, event.reason)
+    return _home(state, event.reason, one)
 
 
 def _aborted(state: State, event: e.CampaignAborted, one: Recorded) -> State:
@@ -151,7 +153,7 @@ def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
         state,
         trials=(*state.trials, trial),
         memory=event.model or state.memory,
-        repeat=_without(state.repeat, event.repeats) if event.source == "repeat" else state.repeat,
+        repeat=_without(state.repeat, event.repeats) if event.source in ("repeat", "remake") else state.repeat,
     )
 
 
@@ -217,7 +219,7 @@ def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
         raise IndexError(event.duel)
     _known(state, event.left, event.right)
     duel = Duel(event.duel, event.left, event.right, event.why, one.at)
-    looks = tuple(pair for pair in state.looks if pair != duel.pair)
+    looks = tuple(pair for pair in state.looks if frozenset(pair) != duel.pair)
     reduel = state.reduel and event.why != "reduel"
     return replace(state, duels=(*state.duels, duel), reduel=reduel, wanted=None, looks=looks)
 
@@ -281,11 +283,12 @@ def _lifted(state: State, event: e.RestrictionLifted, one: Recorded) -> State:
 
 def _look_wanted(state: State, event: e.LookWanted, one: Recorded) -> State:
     _known(state, event.left, event.right)
-    return replace(state, looks=(*state.looks, frozenset((event.left, event.right))))
+    return replace(state, looks=(*state.looks, (min(event.left, event.right), max(event.left, event.right))))
 
 
 def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
-    return replace(state, machine=replace(state.machine, home_wanted=event.reason, home=False, home_failed=None))
+    machine = replace(state.machine, home_wanted=event.reason, home_since=one.at, home=False, home_failed=None)
+    return replace(state, machine=machine)
 
 
 def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
@@ -306,6 +309,7 @@ def _home_delayed(state: State, event: e.HomeDelayed, one: Recorded) -> State:
         read_back=event.read_back if event.read_back is not None else state.machine.read_back,
         home_wanted=state.machine.home_wanted,
         home_failed=event.text,
+        home_since=state.machine.home_since,
     )
     return replace(_sent_again(state), machine=machine)
 
@@ -325,9 +329,9 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.CampaignStarted: _without_fault,
     e.CampaignHeld: _held,
     e.CampaignResumed: _without_fault,
-    e.CampaignStopped: lambda s, ev, one: _home(s, "tuning was stopped"),
+    e.CampaignStopped: lambda s, ev, one: _home(s, "tuning was stopped", one),
     e.CampaignAborted: _aborted,
-    e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason),
+    e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason, one),
     e.ProposalMade: _proposed,
     e.ProposalApproved: lambda s, ev, one: _trial(s, ev.trial, stage=Stage.APPROVED),
     e.ProposalRejected: lambda s, ev, one: _trial(

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import replace
 
-from tuner.campaign.state import Stage, State
+from tuner.campaign.state import Duel, Stage, State
 from tuner.core.optimizer.questions import Asked, Question
 from tuner.core.space.restriction import outside
 
@@ -12,7 +12,8 @@ def due(state: State) -> Question | None:
     """The next question, or None: one that needs no model comes first."""
     plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=state.reduel)
     if plain is not None and plain.why == "new":
-        return replace(plain, opponent=_part(state, plain.opponent, state.trials[plain.number - 1].lot))
+        lot = state.trials[plain.number - 1].lot
+        return replace(plain, number=_made_again(state, plain.number), opponent=_part(state, plain.opponent, lot))
     return plain or _look(state) or state.wanted
 
 
@@ -45,9 +46,27 @@ def to_remake(state: State) -> int | None:
 
 
 def _part(state: State, number: int, lot: str) -> int:
-    """The part to compare with: of the same lot, if the trial was made again from it."""
+    """The part to compare with: the one made again for it, or of the same lot, if there is one."""
+    if (newer := _made_again(state, number)) != number:
+        return newer
     again = [t for t in state.trials if t.usable and t.lot == lot and state.remade.get(t.number) == number]
     return again[-1].number if again and state.trials[number - 1].lot != lot else number
+
+
+def _made_again(state: State, number: int) -> int:
+    """The part that somebody wanted made again while it was asked about; the trial's own if there is none."""
+    return next(
+        (t.number for t in state.trials[::-1] if t.usable and t.source == "remake" and t.repeats == number), number
+    )
+
+
+def to_make_first(state: State) -> int | None:
+    """The part of a question, due or open, that is made again before it is asked."""
+    question, again = state.duel or due(state), state.to_repeat
+    if question is None or again is None:
+        return None
+    pair = question.pair if isinstance(question, Duel) else (question.number, question.opponent)
+    return again if again in {state.original(number) for number in pair} else None
 
 
 def model_may_ask(state: State) -> bool:

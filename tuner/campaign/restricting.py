@@ -10,7 +10,7 @@ from typing import Any
 
 from tuner.campaign.asking_times import zone_of
 from tuner.campaign.events import ParameterRestricted
-from tuner.campaign.state import CampaignTrial, Stage, State
+from tuner.campaign.state import CampaignTrial, Restriction, Stage, State
 from tuner.campaign.terms import Terms
 from tuner.core.space.restriction import Allowed, allowed, outside
 from tuner.core.space.values import SpaceError, Value, finite
@@ -27,6 +27,19 @@ def outside_of(state: State, trial: CampaignTrial) -> list[str]:
     """What people call the parameters whose values in a trial are not allowed now."""
     names = outside(state.within, trial.setting)
     return [one.called for one in state.terms.parameters if one.name in names]
+
+
+def sentence(state: State, one: Restriction) -> str:
+    """What is allowed of a parameter, until when, by whom and why."""
+    parameter = next(known for known in state.terms.parameters if known.name == one.parameter)
+    if len(set(one.allowed)) == 1:
+        what = f"is kept at {parameter.shown(one.allowed[0], unit=True)}"
+    elif one.options:
+        what = f"is one of {', '.join(one.options)}"
+    else:
+        what = f"is kept between {parameter.shown(one.low)} and {parameter.shown(one.high, unit=True)}"
+    end = "it is lifted" if one.until is None else f"{one.until:%Y-%m-%d %H:%M} UTC"
+    return f"{parameter.called} {what} until {end} ({one.by}: {one.reason})"
 
 
 def withdrawn(state: State) -> str | None:

@@ -134,6 +134,7 @@ class MachineState:
         home: Whether it is at the known-good setting, verified.
         home_wanted: Why it is to return there, if it is.
         home_failed: Why it could not.
+        home_since: Since when it is to return there.
     """
 
     requested: Setting | None = None
@@ -142,6 +143,7 @@ class MachineState:
     home: bool = False
     home_wanted: str | None = None
     home_failed: str | None = None
+    home_since: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,8 @@ class State:
         imports: What was imported from earlier campaigns.
         restrictions: What is allowed of parameters for now.
         alarms: In their order; the n-th has number n.
-        looks: The pairs of trials that somebody wants compared again.
+        looks: The pairs of trials that somebody wants compared again, the older one first.
+        idle_since: When the last trial or question ended: since then the next is looked for.
     """
 
     name: str
@@ -197,7 +200,8 @@ class State:
     imports: tuple[Imported, ...] = ()
     restrictions: tuple[Restriction, ...] = ()
     alarms: Alarms = ()
-    looks: tuple[frozenset[int], ...] = ()
+    looks: tuple[tuple[int, int], ...] = ()
+    idle_since: datetime | None = None
 
     @property
     def trial(self) -> CampaignTrial | None:
@@ -225,11 +229,11 @@ class State:
 
     @cached_property
     def remade(self) -> dict[int, int]:
-        """The trials that are a champion made again from a new lot, and the trial whose setting each has."""
-        return {t.number: t.repeats for t in self.trials if t.source == "lot" and t.repeats is not None}
+        """The parts that stand for another trial's: of a champion from a new lot, or of a question that was open."""
+        return {t.number: t.repeats for t in self.trials if t.source in ("lot", "remake") and t.repeats is not None}
 
     def original(self, number: int) -> int:
-        """The trial itself, or the one that it makes again from a new lot."""
+        """The trial itself, or the one that its part stands for."""
         return self.remade.get(number, number)
 
     @cached_property

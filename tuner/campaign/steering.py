@@ -84,9 +84,9 @@ def ask_again(state: State, command: c.AskAgain, actor: Actor, now: datetime) ->
     if not 1 <= command.judgment <= len(state.judgments):
         raise Refusal("not_found", f"there is no judgment {command.judgment} in the campaign {state.name}")
     judgment = state.judgments[command.judgment - 1]
-    pair = frozenset((judgment.left, judgment.right))
+    pair = min(judgment.left, judgment.right), max(judgment.left, judgment.right)
     if not all(state.trials[number - 1].usable for number in pair):
         raise Refusal("not_open", f"one of the parts of judgment {judgment.number} is out of account")
-    if pair in state.looks or (state.duel is not None and state.duel.pair == pair):
+    if pair in state.looks or (state.duel is not None and state.duel.pair == frozenset(pair)):
         raise Refusal("unchanged", f"the parts of judgment {judgment.number} are to be compared again already")
     return (e.LookWanted(judgment=judgment.number, left=judgment.left, right=judgment.right),)

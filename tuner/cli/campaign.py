@@ -38,7 +38,7 @@ ORDERS: dict[str, tuple[AnyOperation, str]] = {
     "narrow": (Operations.narrow, "{campaign}: {parameter} is narrowed"),
     "free": (Operations.free, "{campaign}: {parameter} is not restricted any more"),
     "acknowledge": (Operations.acknowledge, "{campaign}: alarm {alarm} is acknowledged"),
-    "ask-again": (Operations.ask_again, "{campaign}: the parts of judgment {judgment} will be compared again"),
+    "ask-again": (Operations.look_again, "{campaign}: the parts of judgment {judgment} will be compared again"),
     "retract": (Operations.retract, "{campaign}: judgment {judgment} is taken back"),
 }
 

@@ -38,7 +38,7 @@ def phase(state: State, now: datetime) -> tuple[Phase, str, datetime]:
         return (
             Phase.RETURNING_HOME,
             f"the machine returns to its known-good setting: {state.machine.home_wanted}" + _not_home(state),
-            state.since,
+            state.machine.home_since or state.since,
         )
     if trial is not None and (state.mode is Mode.EXECUTE or trial.stage is Stage.RUNNING):
         if state.mode is Mode.EXECUTE and needed(state) is not None and state.change is not None:
@@ -46,16 +46,16 @@ def phase(state: State, now: datetime) -> tuple[Phase, str, datetime]:
         word, sentence = _STAGE_PHASES[trial.stage]
         if trial.stage is Stage.RUNNING and state.terms.policy.dry_run:
             sentence = "dry run: make part {tag} by hand and tell its outcome"
-        return word, sentence.format(tag=trial.tag), trial.staged_at
+        # what was held waits anew from when it went on; a part under way is made whatever the mode
+        since = trial.staged_at if trial.stage is Stage.RUNNING else max(trial.staged_at, state.since)
+        return word, sentence.format(tag=trial.tag), since
     if state.mode is not Mode.EXECUTE:
         sentence = state.reason or f"tuning is {state.mode.lower()}"
         return Phase(state.mode.lower()), sentence + _not_home(state), state.since
     if duel is not None:
         tags = " and ".join(state.trials[number - 1].tag for number in (duel.left, duel.right))
-        return Phase.ASKING, f"waits for an operator to compare parts {tags}", duel.asked_at
-    last = max(
-        [state.since, *(t.ended_at for t in state.trials[-1:] if t.ended_at), *(j.at for j in state.judgments[-1:])]
-    )
+        return Phase.ASKING, f"waits for an operator to compare parts {tags}", max(duel.asked_at, state.since)
+    last = max(state.since, state.idle_since or state.since)
     if due(state) is not None:
         return Phase.WAITING_FOR_WINDOW, "a question waits until operators may be asked", last
     return Phase.PROPOSING, "the model looks for the next setting", last

@@ -188,7 +188,7 @@ class Operations:
         """Say that somebody has seen an alarm."""
 
     @operation("duel.again", p.AskAgain, EventsAfter, PEOPLE, "look_wanted")
-    def ask_again(self, campaign: str, judgment: int) -> None:
+    def look_again(self, campaign: str, judgment: int) -> None:
         """Ask for the comparison of two parts again, because answers contradict each other."""
 
     @operation("people.list", Nothing, who.PeopleBody, ENGINEER)
