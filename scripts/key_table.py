@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from tuner.basics.vocabulary import Mode, Role
-from tuner.console.keyboard import CHAMPION, HISTORY, MAIN, Key
+from tuner.console.keyboard import ALARMS, CHAMPION, HISTORY, MAIN, WHY, Key
 from tuner.console.language import Words
 from tuner.wire.operations import OPS
 
@@ -27,7 +27,7 @@ def table() -> str:
     """The whole table."""
     lines = ["| Key | What it does | It needs | In the states | For the roles |\n", "|---|---|---|---|---|\n"]
     lines += [row(key) for key in MAIN]
-    for page, keys in (("history", HISTORY), ("champion", CHAMPION)):
+    for page, keys in (("history", HISTORY), ("champion", CHAMPION), ("why", WHY), ("alarms", ALARMS)):
         lines += [row(key).replace("` |", f"` in the {page} |", 1) for key in keys]
     return "".join(lines)
 

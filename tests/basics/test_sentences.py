@@ -15,7 +15,18 @@ from pydantic import BaseModel, ConfigDict
 
 import adapters
 import tuner
-from tuner.basics.sentences import LANGUAGES, Sentence, from_json, listing, load, say, sentence_in, tell, to_json, written
+from tuner.basics.sentences import (
+    LANGUAGES,
+    Sentence,
+    from_json,
+    listing,
+    load,
+    say,
+    sentence_in,
+    tell,
+    to_json,
+    written,
+)
 from tuner.basics.telling import Said, Telling
 from tuner.basics.vocabulary import Mode, Role, Stage
 from tuner.campaign.moves import MOVES
@@ -143,7 +154,12 @@ def test_a_sentence_is_its_english_text_and_is_told_in_another_language():
 
 
 def test_an_error_a_copy_and_a_pickle_keep_the_code():
-    for kept in (str(ValueError(STEP)), copy.deepcopy(STEP), pickle.loads(pickle.dumps(STEP)), from_json(to_json(STEP))):
+    for kept in (
+        str(ValueError(STEP)),
+        copy.deepcopy(STEP),
+        pickle.loads(pickle.dumps(STEP)),
+        from_json(to_json(STEP)),
+    ):
         assert isinstance(kept, Sentence)
         assert (kept.code, kept.values) == (STEP.code, STEP.values)
 

@@ -124,9 +124,11 @@ def test_a_return_home_that_failed_is_stated(campaign):
 
 
 def test_no_more_parts_are_promised_again_than_the_budget_has():
-    driver = Driver(terms(trials=3)).begun()
+    driver = Driver(terms(trials=4)).begun()
     driver.propose()
     driver.make()
+    driver.judge(new_wins=False)
+    driver.propose(x=3.0)
     driver.tell(c.Repeat(trial=1))
     refusal = driver.refused(c.Repeat(trial=2))
     assert refusal.code == "budget_used_up"
@@ -162,11 +164,35 @@ def test_scrap_told_later_corrects_the_outcome_and_closes_the_question(campaign)
 def test_making_a_part_again_takes_its_setting(campaign):
     campaign.propose(x=9.0)
     campaign.make()
-    campaign.tell(c.Repeat(trial=1), ANNA)
     campaign.judge(new_wins=True)
+    campaign.tell(c.Repeat(trial=1), ANNA)
     assert campaign.state.trial.setting == campaign.state.trials[0].setting
     assert campaign.state.trial.source == "repeat"
     assert campaign.state.repeat == ()
+
+
+def test_a_part_of_an_open_question_that_is_made_again_closes_it_and_takes_its_place(campaign):
+    campaign.propose(x=9.0)
+    campaign.make()
+    pair = campaign.state.duel.pair
+    assert campaign.tell(c.Repeat(trial=2), ANNA)[:3] == ["repeat_wanted", "duel_closed", "proposal_made"]
+    assert campaign.state.trial.setting == campaign.state.trials[1].setting
+    campaign.make()
+    assert campaign.state.duel.pair == {1, 3} != pair, "the new part is compared, the old one is gone"
+    campaign.tell(c.Repeat(trial=1), ANNA)
+    campaign.make()
+    assert campaign.state.duel.pair == {3, 4}
+    campaign.judge(new_wins=False)
+    assert campaign.state.champion == 2, "what is said of a part counts for its setting"
+    assert campaign.refold() == campaign.state
+
+
+def test_a_part_that_is_made_again_and_becomes_scrap_leaves_the_old_one_in_the_question(campaign):
+    campaign.propose(x=9.0)
+    campaign.make()
+    campaign.tell(c.Repeat(trial=2), ANNA)
+    campaign.make(valid=False)
+    assert campaign.state.duel.pair == {1, 2}
 
 
 def test_the_lot_is_written_on_the_parts_made_after_it(campaign):
@@ -178,9 +204,9 @@ def test_the_lot_is_written_on_the_parts_made_after_it(campaign):
 def test_every_part_that_somebody_wants_again_is_made(campaign):
     campaign.propose(x=9.0)
     campaign.make()
+    campaign.judge(new_wins=True)
     campaign.tell(c.Repeat(trial=1))
     campaign.tell(c.Repeat(trial=2))
-    campaign.judge(new_wins=True)
     campaign.tell(c.Stop())
     campaign.home()
     campaign.tell(c.Start())

@@ -14,7 +14,7 @@ _FURTHEST = timedelta(days=2)
 def may_ask_at(questions: Questions, now: datetime, asked: Sequence[datetime]) -> datetime | None:
     """The first moment from now on, in UTC, when a question may be asked after those that were; None: there is none."""
     moment = _after_pause(questions, now, asked)
-    zone = _zone(questions.timezone)
+    zone = zone_of(questions.timezone)
     windows = (*questions.quiet_hours, *questions.breaks)
     while any(window.contains(moment.astimezone(zone).time()) for window in windows):
         if moment - now > _FURTHEST:
@@ -38,5 +38,6 @@ def _after_pause(questions: Questions, now: datetime, asked: Sequence[datetime])
     return recent[-questions.per_hour] + HOUR
 
 
-def _zone(name: str) -> tzinfo:
+def zone_of(name: str) -> tzinfo:
+    """The time zone of a name in the configuration."""
     return UTC if name == "UTC" else ZoneInfo(name)

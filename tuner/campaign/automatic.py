@@ -7,7 +7,8 @@ from tuner.basics.vocabulary import ENDED
 from tuner.campaign import events as e
 from tuner.campaign.asking_times import may_ask_at
 from tuner.campaign.by_hand import needed
-from tuner.campaign.questions import due, model_may_ask, sides, to_remake
+from tuner.campaign.questions import due, model_may_ask, sides, to_make_first, to_remake
+from tuner.campaign.restricting import ended, withdrawn
 from tuner.campaign.state import Change, Mode, Stage, State
 from tuner.core.optimizer.records import Setting
 
@@ -19,9 +20,18 @@ def automatic(state: State, now: datetime) -> e.Event | None:
         return e.DuelClosed(duel=duel.number, reason=say("tuning.part_left_out"))
     if duel is not None and state.mode in ENDED:
         return e.DuelClosed(duel=duel.number, reason=say(f"tuning.{state.mode.lower()}"))
+    first = None if duel is None else to_make_first(state)
+    if duel is not None and first is not None:
+        return e.DuelClosed(duel=duel.number, reason=say("tuning.made_first", tag=state.trials[first - 1].tag))
+    over = ended(state, now)
+    if over is not None:
+        return e.RestrictionLifted(parameter=over, reason=say("restriction.over"), ended=True)
     trial = state.trial
     if trial is not None and state.mode in ENDED and (trial.stage is not Stage.RUNNING or state.mode is Mode.ABORTED):
         return e.TrialDropped(trial=trial.number, reason=say(f"tuning.{state.mode.lower()}"))
+    outside = withdrawn(state)
+    if trial is not None and outside is not None:
+        return e.TrialDropped(trial=trial.number, reason=outside)
     need = needed(state)
     if need is not None and (state.change is None or (need.setting, need.trial) != _asked_for(state.change)):
         return e.ChangeAsked(change=state.changes + 1, setting=need.setting, trial=need.trial)
@@ -40,7 +50,9 @@ def _asked_for(change: Change) -> tuple[Setting, int | None]:
 
 def _next_step(state: State, now: datetime) -> e.Event | None:
     """What comes when neither a trial nor a question is open; None if it takes time or a computation."""
-    question = due(state)
+    question, first = due(state), to_make_first(state)
+    if first is not None and budget_end(state) is None:
+        return _again(state, first, "remake")
     if question is not None:
         if may_ask_at(state.terms.policy.questions, now, [d.asked_at for d in state.duels[-1000:]]) != now:
             return None
@@ -55,11 +67,13 @@ def _next_step(state: State, now: datetime) -> e.Event | None:
     if champion is not None:
         why = say("why.lot", tag=state.trials[champion - 1].tag)
         return _proposal(state, state.trials[champion - 1].setting, "lot", why).model_copy(update={"repeats": champion})
-    if state.repeat:
-        old = state.trials[state.repeat[0] - 1]
-        again = _proposal(state, old.setting, "repeat", say("why.repeat", tag=old.tag))
-        return again.model_copy(update={"repeats": old.number})
-    return None
+    return None if state.to_repeat is None else _again(state, state.to_repeat, "repeat")
+
+
+def _again(state: State, number: int, source: e.Source) -> e.ProposalMade:
+    old = state.trials[number - 1]
+    made = _proposal(state, old.setting, source, say("why.repeat", tag=old.tag))
+    return made.model_copy(update={"repeats": old.number})
 
 
 def budget_end(state: State) -> Sentence | None:

@@ -8,14 +8,19 @@ from tuner.campaign.events import GateResult, Source
 from tuner.campaign.people import URGENT as URGENT_OF_PEOPLE
 from tuner.campaign.people import (
     Abort,
+    Acknowledge,
     Approve,
+    AskAgain,
     ChangeLot,
     CommandBase,
     ConfirmChange,
     Exclude,
+    Free,
+    Freeze,
     GoHome,
     Hold,
     Judge,
+    Narrow,
     Reject,
     Repeat,
     Resume,
@@ -32,10 +37,12 @@ from tuner.core.optimizer.records import Memory, Proposal, Setting
 __all__ = [
     "URGENT",
     "Abort",
+    "Acknowledge",
     "AnswerHome",
     "AnswerSetting",
     "Approve",
     "Ask",
+    "AskAgain",
     "BeginTrial",
     "ChangeLot",
     "ChangeTerms",
@@ -46,12 +53,15 @@ __all__ = [
     "DelayHome",
     "Exclude",
     "Fault",
+    "Free",
+    "Freeze",
     "GoHome",
     "Hold",
     "ImportEarlier",
     "Interrupt",
     "Judge",
     "MachineOutcome",
+    "Narrow",
     "Park",
     "Propose",
     "Reduel",
@@ -190,6 +200,11 @@ Command = (
     | Repeat
     | ChangeLot
     | ConfirmChange
+    | Freeze
+    | Narrow
+    | Free
+    | Acknowledge
+    | AskAgain
     | ImportEarlier
     | Propose
     | Ask

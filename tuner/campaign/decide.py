@@ -1,11 +1,10 @@
 """From a state and a command to events, or a refusal; pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tuner.basics.names import VIA, same_name
+from tuner.basics.names import same_name
 from tuner.basics.sentences import Sentence, say
 from tuner.basics.vocabulary import ENDED
 from tuner.campaign import commands as c
@@ -15,35 +14,12 @@ from tuner.campaign.by_hand import needed
 from tuner.campaign.importing import fitting, objection, problems, same, unreadable
 from tuner.campaign.moves import MOVES, illegal
 from tuner.campaign.questions import due
+from tuner.campaign.refusal import Actor as Actor
+from tuner.campaign.refusal import Refusal as Refusal
+from tuner.campaign.restricting import outside_of
 from tuner.campaign.state import MOVED_STAGES, CampaignTrial, Mode, Stage, State
+from tuner.campaign.steering import acknowledge, ask_again, free, restrict
 from tuner.core.optimizer.records import Judgment
-
-
-class Refusal(Exception):  # noqa: N818 - the design's word; it is an answer, not a defect
-    """Why a command is not done, with a code for programs and a sentence for people."""
-
-    def __init__(self, code: str, text: Sentence) -> None:
-        super().__init__(text)
-        self.code = code
-        self.text = text
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who asks: a person or program by name, what it may do, and whether a PIN or badge has proved the name."""
-
-    name: str
-    role: str
-    via: str = ""
-    proved: bool = False
-
-    @property
-    def signature(self) -> str:
-        """As the journal has it: the person, and the key of the client if it has one.
-
-        The key is always said: without it a local client of the same name would sign alike.
-        """
-        return f"{self.name}{VIA}{self.via}" if self.via else self.name
 
 
 def decide(state: State | None, command: c.Command, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -197,6 +173,8 @@ def _repeat(state: State, command: c.Repeat, actor: Actor, now: datetime) -> tup
     trial = _get(state, command.trial)
     if trial.stage is not Stage.DONE:
         raise Refusal("not_open", say("refused.not_made_yet", number=trial.number, stage=_stage(trial)))
+    if names := outside_of(state, trial):
+        raise Refusal("not_allowed", say("refused.part_outside", tag=trial.tag, names=names))
     end = budget_end(state)
     if end is None and state.spent + len(state.repeat) >= state.terms.budget.trials:
         end = say("budget.repeats", parts=len(state.repeat))
@@ -341,6 +319,11 @@ _RULES: dict[type[Any], Callable[[State, Any, Actor, datetime], tuple[e.Event, .
     c.DelayHome: _delay_home,
     c.ConfirmChange: _confirm,
     c.ImportEarlier: _import,
+    c.Freeze: restrict,
+    c.Narrow: restrict,
+    c.Free: free,
+    c.Acknowledge: acknowledge,
+    c.AskAgain: ask_again,
     c.Interrupt: _interrupt,
     c.Park: _park,
     c.Reduel: lambda s, k, a, n: () if s.reduel else (e.ReduelDue(),),

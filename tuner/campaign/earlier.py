@@ -36,7 +36,7 @@ class EarlierTrial(_Row):
     excluded: Text | None = None
     outcome_reason: Text = ""
     kind: Name = "told"
-    source: Literal["start", "model", "fallback", "repeat", "lot"] = "start"
+    source: Literal["start", "model", "fallback", "repeat", "remake", "lot"] = "start"
     repeats: Number | None = None
     opponent: Number | None = None
     tag: Name = ""

@@ -70,7 +70,7 @@ def model_due(state: State) -> bool:
         and state.trial is None
         and state.duel is None
         and state.begun
-        and (budget_end(state) is not None or (not state.repeat and to_remake(state) is None))
+        and (budget_end(state) is not None or (state.to_repeat is None and to_remake(state) is None))
         and due(state) is None
         and (budget_end(state) is None or model_may_ask(state))
     )
@@ -87,6 +87,7 @@ def basis(state: State) -> str:
         [parameter.cost for parameter in state.terms.parameters],
         (state.memory.asks, trials, judgments),
         [(one.at.isoformat(), one.source, one.discount) for one in state.imports],
+        sorted(state.within.items()),
     )
     return hashlib.sha256(repr(known).encode()).hexdigest()
 

@@ -1,5 +1,6 @@
 """What happened in a campaign: frozen models, one for each kind of row in the journal."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -12,7 +13,7 @@ from tuner.core.optimizer.records import Memory, Setting
 
 SettingMap = Setting  # the name that the road to the machine uses
 GateResult = Literal["applied", "refused", "failed", "unverified"]
-Source = Literal["start", "model", "fallback", "repeat", "lot"]
+Source = Literal["start", "model", "fallback", "repeat", "remake", "lot"]
 
 
 class EventBase(BaseModel):
@@ -275,6 +276,44 @@ class EarlierImported(EventBase):
     model: Memory | None = None  # clients are not told
 
 
+class ParameterRestricted(EventBase):
+    """A parameter is kept at a value, or within narrower limits, until it is lifted or its time has come."""
+
+    type: Literal["parameter_restricted"] = "parameter_restricted"
+    parameter: str
+    low: float | int | None = None
+    high: float | int | None = None
+    options: tuple[str, ...] = ()
+    until: datetime | None = None
+    reason: str = ""
+    by_engineer: bool = True
+
+
+class RestrictionLifted(Spoken):
+    """All values of a parameter may be proposed again; `ended`: because its time has come."""
+
+    type: Literal["restriction_lifted"] = "restriction_lifted"
+    parameter: str
+    reason: Said = ""
+    ended: bool = False
+
+
+class AlarmAcknowledged(EventBase):
+    """Somebody has seen an alarm."""
+
+    type: Literal["alarm_acknowledged"] = "alarm_acknowledged"
+    alarm: int
+
+
+class LookWanted(EventBase):
+    """Somebody wants two parts compared again, because answers contradict each other."""
+
+    type: Literal["look_wanted"] = "look_wanted"
+    judgment: int
+    left: int
+    right: int
+
+
 class HomeWanted(Spoken):
     """The machine is to return to its known-good setting."""
 
@@ -329,6 +368,10 @@ Event = Annotated[
     | ChangeAsked
     | ChangeConfirmed
     | EarlierImported
+    | ParameterRestricted
+    | RestrictionLifted
+    | AlarmAcknowledged
+    | LookWanted
     | HomeWanted
     | HomeAnswered
     | HomeDelayed,

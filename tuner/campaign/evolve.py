@@ -10,9 +10,20 @@ from pydantic import ValidationError
 
 from tuner.basics.sentences import Sentence, say
 from tuner.campaign import events as e
+from tuner.campaign.alarms import after
 from tuner.campaign.importing import imported
 from tuner.campaign.moves import LEADS
-from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Change, Duel, MachineState, Stage, State
+from tuner.campaign.state import (
+    MOVED_STAGES,
+    CampaignJudgment,
+    CampaignTrial,
+    Change,
+    Duel,
+    MachineState,
+    Restriction,
+    Stage,
+    State,
+)
 from tuner.core.optimizer.questions import Question
 from tuner.errors import TunerError
 
@@ -50,11 +61,14 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         raise HistoryError(say("history.not_created", seq=one.seq, name=name))
     try:
         changed = _RULES[type(one.event)](_moved(state, one), one.event, one)
+        alarms = after(state.alarms, one.event, one.at, one.actor)
     except (IndexError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise HistoryError(say("history.no_fit", seq=one.seq, type=one.event.type)) from error
     if changed.wanted is not None and type(one.event) in _NEWS:
         changed = replace(changed, wanted=None)  # the model did not know that
-    return replace(_dated(state, changed, one), count=state.count + 1, seq=one.seq)
+    if (state.trial or state.duel) and not (changed.trial or changed.duel):
+        changed = replace(changed, idle_since=one.at)
+    return replace(_dated(state, changed, one), alarms=alarms, count=state.count + 1, seq=one.seq)
 
 
 def _moved(state: State, one: Recorded) -> State:
@@ -96,12 +110,12 @@ def _duel(state: State, number: int, **changes: Any) -> State:
     return replace(state, duels=tuple(duels))
 
 
-def _home(state: State, reason: str) -> State:
+def _home(state: State, reason: str, one: Recorded) -> State:
     """Want the machine home, unless it is known to be there or was never moved."""
     machine = state.machine
     if machine.home or machine.requested is None:
         return state
-    return replace(state, machine=replace(machine, home_wanted=reason, home_failed=None))
+    return replace(state, machine=replace(machine, home_wanted=reason, home_failed=None, home_since=one.at))
 
 
 def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
@@ -124,7 +138,7 @@ def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
     if not event.fault:
         return state
     state = replace(state, fault=state.fault or event.reason)  # the first fault is the one that explains the others
-    return _home(state, event.reason)
+    return _home(state, event.reason, one)
 
 
 def _aborted(state: State, event: e.CampaignAborted, one: Recorded) -> State:
@@ -140,8 +154,14 @@ def _proposed(state: State, event: e.ProposalMade, one: Recorded) -> State:
         state,
         trials=(*state.trials, trial),
         memory=event.model or state.memory,
-        repeat=state.repeat[1:] if event.source == "repeat" else state.repeat,
+        repeat=_without(state.repeat, event.repeats) if event.source in ("repeat", "remake") else state.repeat,
     )
+
+
+def _without(repeat: tuple[int, ...], made: int | None) -> tuple[int, ...]:
+    """The trials that are still to be made again: one of them is being made."""
+    place = repeat.index(made) if made in repeat else 0
+    return (*repeat[:place], *repeat[place + 1 :])
 
 
 def _sent(state: State, event: e.SettingSent, one: Recorded) -> State:
@@ -188,6 +208,8 @@ def _outcome(state: State, event: e.OutcomeTold, one: Recorded) -> State:
 def _dropped(state: State, event: e.TrialDropped, one: Recorded) -> State:
     state = _trial(state, event.trial, stage=Stage.DROPPED, outcome_reason=event.reason, ended_at=one.at)
     trial = state.trials[event.trial - 1]
+    if state.change is not None and state.change.trial == trial.number:
+        state = replace(state, change=None)
     if trial.repeats is None or trial.source == "lot":  # whether a champion is still to be made says the lot
         return state
     return replace(state, repeat=(trial.repeats, *state.repeat))  # it is still to be made
@@ -198,7 +220,9 @@ def _asked(state: State, event: e.DuelAsked, one: Recorded) -> State:
         raise IndexError(event.duel)
     _known(state, event.left, event.right)
     duel = Duel(event.duel, event.left, event.right, event.why, one.at)
-    return replace(state, duels=(*state.duels, duel), reduel=state.reduel and event.why != "reduel", wanted=None)
+    looks = tuple(pair for pair in state.looks if frozenset(pair) != duel.pair)
+    reduel = state.reduel and event.why != "reduel"
+    return replace(state, duels=(*state.duels, duel), reduel=reduel, wanted=None, looks=looks)
 
 
 def _duel_wanted(state: State, event: e.DuelWanted, one: Recorded) -> State:
@@ -249,8 +273,25 @@ def _change_confirmed(state: State, event: e.ChangeConfirmed, one: Recorded) -> 
     return replace(state, manual={**state.manual, **event.setting}, change=None)
 
 
+def _restricted(state: State, event: e.ParameterRestricted, one: Recorded) -> State:
+    fields = event.model_dump(exclude={"type"})
+    others = tuple(known for known in state.restrictions if known.parameter != event.parameter)
+    return replace(state, restrictions=(*others, Restriction(**fields, by=one.actor, at=one.at)))
+
+
+def _lifted(state: State, event: e.RestrictionLifted, one: Recorded) -> State:
+    others = tuple(known for known in state.restrictions if known.parameter != event.parameter)
+    return replace(state, restrictions=others)
+
+
+def _look_wanted(state: State, event: e.LookWanted, one: Recorded) -> State:
+    _known(state, event.left, event.right)
+    return replace(state, looks=(*state.looks, (min(event.left, event.right), max(event.left, event.right))))
+
+
 def _home_wanted(state: State, event: e.HomeWanted, one: Recorded) -> State:
-    return replace(state, machine=replace(state.machine, home_wanted=event.reason, home=False, home_failed=None))
+    machine = replace(state.machine, home_wanted=event.reason, home_since=one.at, home=False, home_failed=None)
+    return replace(state, machine=machine)
 
 
 def _home_answered(state: State, event: e.HomeAnswered, one: Recorded) -> State:
@@ -271,6 +312,7 @@ def _home_delayed(state: State, event: e.HomeDelayed, one: Recorded) -> State:
         read_back=event.read_back if event.read_back is not None else state.machine.read_back,
         home_wanted=state.machine.home_wanted,
         home_failed=event.text,
+        home_since=state.machine.home_since,
     )
     return replace(_sent_again(state), machine=machine)
 
@@ -290,9 +332,9 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.CampaignStarted: _without_fault,
     e.CampaignHeld: _held,
     e.CampaignResumed: _without_fault,
-    e.CampaignStopped: lambda s, ev, one: _home(s, say("tuning.was_stopped")),
+    e.CampaignStopped: lambda s, ev, one: _home(s, say("tuning.was_stopped"), one),
     e.CampaignAborted: _aborted,
-    e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason),
+    e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason, one),
     e.ProposalMade: _proposed,
     e.ProposalApproved: lambda s, ev, one: _trial(s, ev.trial, stage=Stage.APPROVED),
     e.ProposalRejected: lambda s, ev, one: _trial(
@@ -316,6 +358,10 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.ChangeAsked: _change_asked,
     e.ChangeConfirmed: _change_confirmed,
     e.EarlierImported: lambda s, ev, one: imported(s, ev, one.at, one.actor),
+    e.ParameterRestricted: _restricted,
+    e.RestrictionLifted: _lifted,
+    e.AlarmAcknowledged: lambda s, ev, one: s,
+    e.LookWanted: _look_wanted,
     e.HomeWanted: _home_wanted,
     e.HomeAnswered: _home_answered,
     e.HomeDelayed: _home_delayed,

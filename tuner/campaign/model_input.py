@@ -9,12 +9,17 @@ from tuner.core.optimizer.records import FITS, REJECTED, Judgment, OptimizerStat
 
 
 def model_input(state: State) -> dict[str, Any]:
-    """Space, optimiser state and whether the budget is used up: the same data give the same answer, bit for bit."""
-    return {
+    """Space, optimiser state and whether the budget is used up: the same data give the same answer, bit for bit.
+
+    Where parameters are restricted for now, "within" says what is allowed of them.
+    """
+    data = {
         "space": state.terms.space_json(),
         "state": optimizer_state(state).to_json(),
         "ended": budget_end(state) is not None,
     }
+    within = {name: list(limits) for name, limits in state.within.items()}
+    return {**data, "within": within} if within else data
 
 
 def optimizer_state(state: State) -> OptimizerState:

@@ -60,6 +60,11 @@ MOVES: dict[type[c.CommandBase], Move] = {
     c.ChangeLot: Move(_ANY),
     c.ConfirmChange: Move(_ANY),
     c.ImportEarlier: Move(_ANY),
+    c.Freeze: Move(_ANY),
+    c.Narrow: Move(_ANY),
+    c.Free: Move(_ANY),
+    c.Acknowledge: Move(_ANY),
+    c.AskAgain: Move(_TUNING, cannot="nobody can be asked again"),
     # the daemon's own: what begins something needs a campaign that tunes, what reports something is always heard
     c.Propose: Move(_EXECUTE),
     c.Ask: Move(_EXECUTE),

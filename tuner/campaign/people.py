@@ -153,5 +153,58 @@ class ChangeLot(CommandBase):
     )
 
 
+_VALUE = (
+    Annotated[float, Field(ge=-1e300, le=1e300)]
+    | Annotated[int, Field(ge=-(2**53), le=2**53)]
+    | Annotated[str, Field(max_length=200), AfterValidator(_printable), AfterValidator(_not_blank)]
+)
+_Until = Annotated[
+    Annotated[str, Field(max_length=64), AfterValidator(_printable)] | None,
+    Field(description="when it ends by itself: a time of day, an instant, or shift; none: when it is lifted"),
+]
+_Parameter = Annotated[Annotated[str, Field(max_length=64)], Field(description="its name")]
+
+
+class Freeze(CommandBase):
+    """Keep a parameter at a value for a while: no setting is proposed that has another."""
+
+    parameter: _Parameter
+    value: _VALUE = Field(description="the value to keep")
+    until: _Until = None
+    reason: Needed = Field(description="why, for the record")
+
+
+class Narrow(CommandBase):
+    """Narrow a parameter for a while: no setting is proposed outside."""
+
+    parameter: _Parameter
+    low: _VALUE | None = Field(None, description="the lowest value; none: as it is")
+    high: _VALUE | None = Field(None, description="the highest value; none: as it is")
+    options: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=200)] = Field(
+        (), description="of a choice: the options that are allowed"
+    )
+    until: _Until = None
+    reason: Needed = Field(description="why, for the record")
+
+
+class Free(CommandBase):
+    """Lift the restriction of a parameter."""
+
+    parameter: _Parameter
+    reason: Text = Field("", description="why, for the record")
+
+
+class Acknowledge(CommandBase):
+    """Say that somebody has seen an alarm."""
+
+    alarm: Number = Field(description="its number")
+
+
+class AskAgain(CommandBase):
+    """Ask for the comparison of two parts again, because answers contradict each other."""
+
+    judgment: Number = Field(description="number of the judgment that is asked again")
+
+
 # what makes a machine safer: nothing else may delay these
 URGENT = (Hold, Stop, Abort, GoHome)

@@ -3,16 +3,26 @@
 import hashlib
 from dataclasses import replace
 
-from tuner.campaign.state import Stage, State
+from tuner.campaign.state import Duel, Stage, State
 from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.space.restriction import outside
 
 
 def due(state: State) -> Question | None:
     """The next question, or None: one that needs no model comes first."""
     plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=state.reduel)
     if plain is not None and plain.why == "new":
-        return replace(plain, opponent=_part(state, plain.opponent, state.trials[plain.number - 1].lot))
-    return plain or state.wanted
+        lot = state.trials[plain.number - 1].lot
+        return replace(plain, number=_made_again(state, plain.number), opponent=_part(state, plain.opponent, lot))
+    return plain or _look(state) or state.wanted
+
+
+def _look(state: State) -> Question | None:
+    """The first duel that somebody wants asked again, of parts that count."""
+    for pair in state.looks:
+        if all(state.trials[number - 1].usable for number in pair):
+            return Question(max(pair), min(pair), repeat=True, why="again")
+    return None
 
 
 def asked(state: State) -> Asked:
@@ -28,15 +38,35 @@ def to_remake(state: State) -> int | None:
     champion = state.champion
     if not state.terms.policy.remake_after_lot or champion is None or state.trials[champion - 1].lot == state.lot:
         return None
+    if outside(state.within, state.trials[champion - 1].setting):  # it waits until its setting is allowed again
+        return None
     tried = (t for t in state.trials if t.source == "lot" and t.repeats == champion and t.lot == state.lot)
     # one that made scrap or was rejected is not tried again: then the old part stays the reference
     return None if any(t.stage is not Stage.DROPPED for t in tried) else champion
 
 
 def _part(state: State, number: int, lot: str) -> int:
-    """The part to compare with: of the same lot, if the trial was made again from it."""
+    """The part to compare with: the one made again for it, or of the same lot, if there is one."""
+    if (newer := _made_again(state, number)) != number:
+        return newer
     again = [t for t in state.trials if t.usable and t.lot == lot and state.remade.get(t.number) == number]
     return again[-1].number if again and state.trials[number - 1].lot != lot else number
+
+
+def _made_again(state: State, number: int) -> int:
+    """The part that somebody wanted made again while it was asked about; the trial's own if there is none."""
+    return next(
+        (t.number for t in state.trials[::-1] if t.usable and t.source == "remake" and t.repeats == number), number
+    )
+
+
+def to_make_first(state: State) -> int | None:
+    """The part of a question, due or open, that is made again before it is asked."""
+    question, again = state.duel or due(state), state.to_repeat
+    if question is None or again is None:
+        return None
+    pair = question.pair if isinstance(question, Duel) else (question.number, question.opponent)
+    return again if again in {state.original(number) for number in pair} else None
 
 
 def model_may_ask(state: State) -> bool:

@@ -8,12 +8,14 @@ from functools import cached_property
 from tuner.basics.telling import Kept
 from tuner.basics.vocabulary import Mode as Mode
 from tuner.basics.vocabulary import Stage as Stage
+from tuner.campaign.alarms import Alarms
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.events import Source
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.champion import champion_of
 from tuner.core.optimizer.questions import Question, Why
 from tuner.core.optimizer.records import Judgment, Memory, Proposal, Setting, Trial
+from tuner.core.space.restriction import Allowed, outside
 
 NO_MEMORY = Memory()
 OPEN_STAGES = frozenset({Stage.PROPOSED, Stage.APPROVED, Stage.SENT, Stage.APPLIED, Stage.RUNNING})
@@ -95,6 +97,26 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Restriction:
+    """What is allowed of a parameter for a while, until when, and who says so."""
+
+    parameter: str
+    low: float | int | None
+    high: float | int | None
+    options: tuple[str, ...]
+    until: datetime | None
+    reason: str
+    by: str
+    by_engineer: bool
+    at: datetime
+
+    @property
+    def allowed(self) -> Allowed:
+        """The lowest and the highest number, or the options."""
+        return self.options if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True)
 class Imported:
     """What was imported from an earlier campaign, and what it counts for; 1: it became the campaign's own."""
 
@@ -116,6 +138,7 @@ class MachineState:
         home: Whether it is at the known-good setting, verified.
         home_wanted: Why it is to return there, if it is.
         home_failed: Why it could not.
+        home_since: Since when it is to return there.
     """
 
     requested: Setting | None = None
@@ -124,6 +147,7 @@ class MachineState:
     home: bool = False
     home_wanted: Kept | None = None
     home_failed: Kept | None = None
+    home_since: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -149,6 +173,10 @@ class State:
         change: What somebody is asked to change by hand.
         changes: How often somebody was asked.
         imports: What was imported from earlier campaigns.
+        restrictions: What is allowed of parameters for now.
+        alarms: In their order; the n-th has number n.
+        looks: The pairs of trials that somebody wants compared again, the older one first.
+        idle_since: When the last trial or question ended: since then the next is looked for.
     """
 
     name: str
@@ -174,6 +202,10 @@ class State:
     change: Change | None = None
     changes: int = 0
     imports: tuple[Imported, ...] = ()
+    restrictions: tuple[Restriction, ...] = ()
+    alarms: Alarms = ()
+    looks: tuple[tuple[int, int], ...] = ()
+    idle_since: datetime | None = None
 
     @property
     def trial(self) -> CampaignTrial | None:
@@ -201,11 +233,11 @@ class State:
 
     @cached_property
     def remade(self) -> dict[int, int]:
-        """The trials that are a champion made again from a new lot, and the trial whose setting each has."""
-        return {t.number: t.repeats for t in self.trials if t.source == "lot" and t.repeats is not None}
+        """The parts that stand for another trial's: of a champion from a new lot, or of a question that was open."""
+        return {t.number: t.repeats for t in self.trials if t.source in ("lot", "remake") and t.repeats is not None}
 
     def original(self, number: int) -> int:
-        """The trial itself, or the one that it makes again from a new lot."""
+        """The trial itself, or the one that its part stands for."""
         return self.remade.get(number, number)
 
     @cached_property
@@ -240,6 +272,16 @@ class State:
     def champion(self) -> int | None:
         """The best trial so far."""
         return self.decided[0]
+
+    @cached_property
+    def within(self) -> dict[str, Allowed]:
+        """What is allowed of each restricted parameter now."""
+        return {one.parameter: one.allowed for one in self.restrictions}
+
+    @property
+    def to_repeat(self) -> int | None:
+        """The next trial to be made again; one whose setting is not allowed now waits."""
+        return next((one for one in self.repeat if not outside(self.within, self.trials[one - 1].setting)), None)
 
     @property
     def spent(self) -> int:

@@ -34,6 +34,11 @@ ORDERS: dict[str, tuple[AnyOperation, str]] = {
     "repeat": (Operations.repeat, "{campaign}: trial {trial} will be made again"),
     "judge": (Operations.judge, "{campaign}: in duel {duel} trial {winner} is better"),
     "tie": (Operations.tie, "{campaign}: duel {duel} cannot be told"),
+    "freeze": (Operations.freeze, "{campaign}: {parameter} is kept at {value}"),
+    "narrow": (Operations.narrow, "{campaign}: {parameter} is narrowed"),
+    "free": (Operations.free, "{campaign}: {parameter} is not restricted any more"),
+    "acknowledge": (Operations.acknowledge, "{campaign}: alarm {alarm} is acknowledged"),
+    "ask-again": (Operations.look_again, "{campaign}: the parts of judgment {judgment} will be compared again"),
     "retract": (Operations.retract, "{campaign}: judgment {judgment} is taken back"),
 }
 
@@ -69,6 +74,12 @@ def _parameter(operation: AnyOperation, name: str) -> Callable[[Callable[..., No
         return click.option("--reason", required=field.is_required(), default=default, help=text)
     if field.annotation is bool and not field.is_required():
         return click.option(f"--{name}", is_flag=True, help=as_sentence(field.description))
+    if name == "options":
+        text = "An option that is allowed; give it for each."
+        return click.option("--option", "options", multiple=True, metavar="TEXT", help=text)
+    if not field.is_required():
+        metavar = "TIME" if name == "until" else "VALUE"
+        return click.option(f"--{name}", metavar=metavar, help=as_sentence(field.description))
     if name == "valid":
         return click.argument(name, type=click.Choice([_VALID, _NOT_VALID]))
     return click.argument(name, type=NUMBER) if field.annotation is int else click.argument(name, metavar=name.upper())

@@ -1,5 +1,7 @@
 """`tuner status`: what the daemon and its campaigns do now."""
 
+from datetime import datetime
+
 import click
 from rich.console import Console
 from rich.markup import escape
@@ -8,7 +10,7 @@ from rich.table import Table
 from tuner.basics.text import counted
 from tuner.cli.connection import connected
 from tuner.wire.client import Client
-from tuner.wire.messages import CampaignLine, EarlierView, StatusBody
+from tuner.wire.messages import CampaignLine, EarlierView, RestrictionView, StatusBody
 
 _PLAIN_WIDTH = 160
 _COLOURS = {"Execute": "green", "Held": "yellow", "Aborted": "red"}
@@ -57,6 +59,8 @@ def show(body: StatusBody, console: Console) -> None:
     for line in body.campaigns:
         for one in line.earlier:
             console.print(f"{escape(line.name)}: {escape(_earlier(one))}", highlight=False)
+        for restriction in line.restrictions:
+            console.print(f"{escape(line.name)}: {escape(_restricted(restriction))}", highlight=False)
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
     for alarm in body.alarms:
@@ -75,6 +79,17 @@ def show(body: StatusBody, console: Console) -> None:
 def _earlier(one: EarlierView) -> str:
     what = f"{counted(one.trials, 'trial')} and {counted(one.judgments, 'judgment')} of {one.source}"
     return f"{what} {'are its own' if one.discount == 1.0 else f'inform the model, discount {one.discount:g}'}"
+
+
+def _restricted(one: RestrictionView) -> str:
+    if one.kept is not None:
+        what = f"is kept at {one.kept}"
+    elif one.options:
+        what = f"is one of {', '.join(one.options)}"
+    else:
+        what = f"is kept between {one.low} and {one.high}"
+    end = "it is lifted" if one.until is None else f"{datetime.fromisoformat(one.until).astimezone():%Y-%m-%d %H:%M}"
+    return f"{one.parameter} {what} until {end} ({one.by}: {one.reason})"
 
 
 def _cells(line: CampaignLine) -> list[str]:

@@ -1,7 +1,8 @@
 """What the workers compute: pure functions from JSON to JSON, found by name.
 
 Every payload has "space" (see `space_json`) and "state" (see `Optimizer.state`); "strategy" may override numbers of
-`Strategy`, such as {"draws": 60}. Equal payloads give equal results, bit for bit, where BLAS has one thread.
+`Strategy`, such as {"draws": 60}, and "within" restricts what is proposed (see `Optimizer.ask`). Equal payloads give
+equal results, bit for bit, where BLAS has one thread.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +44,8 @@ def next_step(payload: Payload) -> Json:
     "question": a `Question` or null, "model": a `Memory`}.
     """
     optimizer = optimizer_of(payload)
-    return _step(optimizer.next_step(propose=not payload.get("ended")), optimizer.memory)
+    step = optimizer.next_step(propose=not payload.get("ended"), within=payload.get("within"))
+    return _step(step, optimizer.memory)
 
 
 def _step(step: Question | Proposal | None, memory: Memory) -> Json:
@@ -65,7 +67,7 @@ def fallback(payload: Payload) -> Json:
     memory = Memory.from_json({one.name: payload["state"][one.name] for one in fields(Memory)})
     if payload.get("ended"):
         return _step(None, memory)
-    proposal = fallback_proposal(optimizer, space, memory.asks)
+    proposal = fallback_proposal(optimizer, space.within(payload.get("within", {})), memory.asks)
     return _step(proposal, replace(memory, asks=memory.asks + 1))
 
 

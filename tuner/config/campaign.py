@@ -141,6 +141,14 @@ class Policy(Section):
         ge=0,
         description="answers after which an old duel is asked again, 0: never; none given: when its answer is doubtful",
     )
+    operators_restrict: bool = Field(
+        False, description="whether operators too may keep or narrow parameters for a while, and lift what they did"
+    )
+    shifts: tuple[Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")], ...] = Field(
+        ("06:00", "14:00", "22:00"),
+        max_length=24,
+        description="when shifts begin, in the time zone of the questions",
+    )
     graded: bool = Field(False, description='whether operators may also say "clearly better"')
     identify: Literal["name", "pin"] = Field(
         "name", description="how people are known who answer and approve: by the name they give, or by PIN or badge"

@@ -14,17 +14,24 @@ from tuner.console.keyboard import BY_SHOWN, SIGN_IN, Key, obstacle
 from tuner.console.language import Words
 from tuner.console.pages import PAGES
 from tuner.console.requests import NAME_LENGTH, CannotError, KeyRequest, RefusedError
+from tuner.console.restricting import LIFT, asked_parameter, asked_restriction, request_for
 from tuner.console.session import Session
-from tuner.console.ui import Choice, Options, Ui
+from tuner.console.ui import CHOICE_KEYS, Choice, Options, Ui
 from tuner.errors import TunerError
 from tuner.wire.errors import ReplyError
-from tuner.wire.messages import CampaignView, EventsAfter, JudgmentView, TrialView
+from tuner.wire.messages import (
+    AlarmView,
+    CampaignView,
+    EventsAfter,
+    JudgmentView,
+    ParameterView,
+    TrialView,
+)
 from tuner.wire.operation import Call
 from tuner.wire.operations import Operations, request_of
 
 _SIGN_IN_AGAIN = frozenset({"cannot.signed_out", "refused.sign_in", "refused.locked"})
 _LONGEST_LOT = 64
-_CHOICE_KEYS = "123456789abcdefghijklmnopqrstuvwxyz"
 _MOVE_KEYS = {"ask.stop": "s", "ask.start": "s", "ask.abort": "b", "ask.home": "k"}
 
 
@@ -152,7 +159,7 @@ class Actions:
     async def _which(self, view: CampaignView, trials: list[TrialView], question: str) -> TrialView | None:
         choices = [
             Choice(key, trial.tag, str(trial.number), brief(self.words, view, trial.setting))
-            for key, trial in zip(_CHOICE_KEYS, trials, strict=False)
+            for key, trial in zip(CHOICE_KEYS, trials, strict=False)
         ]
         answer = await self.ui.choose(self.words(question), choices)
         return next((trial for trial in trials if str(trial.number) == answer), None)
@@ -264,6 +271,39 @@ class Actions:
             await self._do(Operations.retract(view.name, judgment.number, reason), number=judgment.number)
 
     @asks
+    async def restrict(self) -> None:
+        """Keep or narrow a parameter for a while, or lift that."""
+        view = self.view
+        parameter = await asked_parameter(self.ui, self.words, view)
+        if parameter is None:
+            return
+        asked = await asked_restriction(self.ui, self.words, view, parameter)
+        if asked == LIFT:
+            await self.free(view, parameter)
+        elif isinstance(asked, tuple):
+            await self.restrict_to(view, parameter, *asked)
+
+    async def restrict_to(
+        self, view: CampaignView, parameter: ParameterView, typed: str, until: str | None, reason: str
+    ) -> None:
+        """Keep or narrow a parameter to what was typed."""
+        request = request_for(view.name, parameter, typed, until, reason)
+        await self._do(request, name=parameter.called, value=typed)
+
+    async def free(self, view: CampaignView, parameter: ParameterView) -> None:
+        """Lift the restriction of a parameter."""
+        await self._do(Operations.free(view.name, parameter.name), name=parameter.called)
+
+    async def acknowledge(self, view: CampaignView, alarm: AlarmView) -> None:
+        """Somebody has seen an alarm."""
+        await self._do(Operations.acknowledge(view.name, alarm.number), number=alarm.number)
+
+    async def again(self, view: CampaignView, judgment: JudgmentView | int, pair: str = "") -> None:
+        """Have a duel looked at once more."""
+        number = judgment if isinstance(judgment, int) else judgment.number
+        await self._do(Operations.look_again(view.name, number), pair=pair or f"#{number}")
+
+    @asks
     async def sign_in(self) -> None:
         """Name or badge."""
         typed = await self.ui.ask(self.words("ask.sign_in"), longest=NAME_LENGTH) or ""
@@ -299,7 +339,7 @@ class Actions:
     async def choose_campaign(self) -> None:
         """Which of several campaigns."""
         choices = []
-        for key, name in zip(chain(_CHOICE_KEYS, map(str, count(36))), self.session.campaigns, strict=False):
+        for key, name in zip(chain(CHOICE_KEYS, map(str, count(36))), self.session.campaigns, strict=False):
             view = self.session.view(name)
             state = f"{view.machine_name}, {self.words.known(f'mode.{view.mode}', view.mode)}" if view else ""
             choices.append(Choice(key, name, name, state))

@@ -16,6 +16,7 @@ from tuner.console.handover_html import Section, page
 from tuner.console.language import Words
 from tuner.console.pages.champion import record
 from tuner.console.pages.history import COLUMNS, cells
+from tuner.console.restricting import restriction_lines
 from tuner.errors import TunerError
 from tuner.wire.client import Client
 from tuner.wire.endpoint import Link
@@ -118,6 +119,8 @@ def report(words: Words, shift: Shift) -> tuple[str, str, list[Section]]:
         Section(words("handover.people"), tuple(people(words, shift.judgments)) or ("-",)),
         Section(words("handover.faults"), tuple(faults(words, shift.events)) or (words("handover.no_faults"),)),
     ]
+    if view.restrictions:
+        sections.insert(1, Section(words("handover.restricted"), tuple(restriction_lines(words, view))))
     return title, words("handover.made_at", **moments), sections
 
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from tuner.basics.vocabulary import Answer, Mode
-from tuner.console.requests import CannotError, by_hand, change_of, duel_of, proposal_of, repeat_choices, scrap_choices
+from tuner.console.requests import (
+    CannotError,
+    by_hand,
+    change_of,
+    duel_of,
+    proposal_of,
+    repeat_choices,
+    scrap_choices,
+    unacknowledged,
+)
 from tuner.wire.messages import CampaignView, Welcome
 
 
@@ -103,6 +112,7 @@ SCREENS = (
     Key("p", "parameters", "show_page", "parameters"),
     Key("m", "alarms", "show_page", "alarms"),
     Key("o", "operator", "sign_in"),
+    Key("k", "keep", "restrict", None, _in("parameter.freeze")),
     Key("g", "lot", "lot", None, _in("lot.change")),
     Key("q", "quit", "leave"),
 )
@@ -114,8 +124,11 @@ UNSEEN = (  # on no key bar, for there is no room
 HISTORY = (
     Key("e", "exclude", "exclude", None, _in("trial.exclude")),
     Key("z", "retract", "retract", None, _in("judgment.retract")),
+    Key("w", "again", "again", None, _in("duel.again", *_TUNING)),
     Key("+", "more", "more"),
 )
+WHY = (Key("w", "again", "again", None, _in("duel.again", *_TUNING)),)
+ALARMS = (Key("a", "acknowledge", "acknowledge", None, _in("alarm.acknowledge"), unacknowledged),)
 CHAMPION = (Key("y", "copy", "copy"),)
 BACK = Key("Esc", "back", "back")
 

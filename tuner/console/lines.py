@@ -16,6 +16,7 @@ from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
 from tuner.console.requests import KeyRequest, duel_of, readable
+from tuner.console.restricting import restriction_lines
 from tuner.console.session import Session
 from tuner.console.ui import LONGEST, Choice, Options
 from tuner.errors import UnreachableError
@@ -58,6 +59,7 @@ class Lines:
         self._told: object = None
         self._linked: bool | None = None
         self._news = 0
+        self._restricted: list[str] = []
         self._left = False
 
     async def run(self) -> None:
@@ -225,7 +227,8 @@ class Lines:
             return
         awaited, beside = wait_text(words, view), beside_text(words, view)
         numbers = (view.duel and view.duel.number, view.change and view.change.number)
-        told = (view.name, view.mode, view.phase, view.trial and view.trial.tag, *numbers, awaited)
+        kept = tuple((one.parameter, one.at) for one in view.restrictions)
+        told = (view.name, view.mode, view.phase, view.trial and view.trial.tag, *numbers, awaited, kept)
         if told == self._told:
             return
         self._told = told
@@ -235,6 +238,11 @@ class Lines:
             limit = f" ({pace(words, session, view)[0]})" if awaited else ""
             self.say(f"{view.name}: {awaited or phase_text(words, view)}{limit}")
         self.say(beside and f"{view.name}: {beside}")
+        restricted = restriction_lines(words, view)
+        if restricted != self._restricted:
+            self._restricted = restricted
+            for line in restricted or [words("restriction.none")]:
+                self.say(f"{view.name}: {line}")
 
     def _question(self, view: CampaignView) -> None:
         words, duel = self.words, duel_of(view)

@@ -8,7 +8,7 @@ from typing import Any
 from tuner.basics.names import NameProblemError, person_name
 from tuner.basics.vocabulary import Mode, Phase, Stage
 from tuner.console.language import Words
-from tuner.wire.messages import CampaignView, ChangeView, DuelView, EventsAfter, TrialView
+from tuner.wire.messages import AlarmView, CampaignView, ChangeView, DuelView, EventsAfter, TrialView
 from tuner.wire.operation import Call
 from tuner.wire.operations import OPS, Operations
 
@@ -32,6 +32,11 @@ TEXTS = {
     "campaign.home": "homing",
     "lot.change": "lot",
     "change.confirm": "confirmed",
+    "parameter.freeze": "restricted",
+    "parameter.narrow": "restricted",
+    "parameter.free": "freed",
+    "alarm.acknowledge": "acknowledged",
+    "duel.again": "again",
 }
 UNSCRAPPED, TOLD_VALID = "unscrapped", "told_valid"  # an outcome has other texts where the part is valid
 _ANSWERS = frozenset({"judgment.give", "judgment.tie"})
@@ -157,6 +162,14 @@ def change_of(view: CampaignView) -> ChangeView:
     if view.change is None:
         raise CannotError("cannot.no_change")
     return view.change
+
+
+def unacknowledged(view: CampaignView) -> AlarmView:
+    """An alarm that nobody has acknowledged: the newest one."""
+    found = next((one for one in view.alarms or () if one.acknowledged_at is None), None)
+    if found is None:
+        raise CannotError("cannot.no_alarm")
+    return found
 
 
 def undo(view: CampaignView, operator: str, scrapped: tuple[TrialView, datetime] | None, now: datetime) -> KeyRequest:

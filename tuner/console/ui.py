@@ -9,6 +9,7 @@ from tuner.console.requests import KeyRequest
 from tuner.console.session import GUARD_S
 from tuner.wire.messages import CampaignView
 
+CHOICE_KEYS = "123456789abcdefghijklmnopqrstuvwxyz"
 LONGEST = 500  # characters of a text that is asked for
 
 

@@ -1,4 +1,4 @@
-"""What happens by the calendar: backups, questions when their window opens, the champion judged again."""
+"""What happens by the calendar: backups, questions when their window opens, restrictions that end, re-checks."""
 
 import asyncio
 import logging
@@ -12,6 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.effects import wake_at
+from tuner.campaign.restricting import next_end
 from tuner.campaign.state import State
 from tuner.daemon.engine import Post
 from tuner.daemon.journal_thread import JournalThread
@@ -58,22 +59,25 @@ class Calendar:
             self._scheduler.shutdown(wait=False)
 
     def follow(self, state: State) -> None:
-        """Wake up when a campaign's question may be asked; let its champion be judged again as it wants."""
+        """Wake up when a campaign's question may be asked or a restriction ends; let its champion be judged again."""
         moment = wake_at(state, self._clock())
-        name = f"wake {state.name}"
+        self._wake(state.name, f"wake {state.name}", moment)
+        self._wake(state.name, f"restriction {state.name}", next_end(state))
+        hours = state.terms.policy.champion_reduel_hours
+        if hours != self._reduels.get(state.name):
+            self._set_reduel(state, hours)
+
+    def _wake(self, name: str, identity: str, moment: datetime | None) -> None:
         if moment is not None:
             self._scheduler.add_job(
                 self._tick,
                 "date",
                 run_date=moment,
-                args=[state.name],
-                id=name,
+                args=[name],
+                id=identity,
                 replace_existing=True,
                 misfire_grace_time=None,  # after a night's sleep of the computer it is still due
             )
-        hours = state.terms.policy.champion_reduel_hours
-        if hours != self._reduels.get(state.name):
-            self._set_reduel(state, hours)
 
     def _set_reduel(self, state: State, hours: float | None) -> None:
         name = state.name

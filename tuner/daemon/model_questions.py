@@ -12,6 +12,7 @@ from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.state import State
 from tuner.compute.backend import Backend, ComputeError
 from tuner.core.optimizer.records import Recommended
+from tuner.core.space.restriction import outside
 from tuner.daemon.views import trial_view
 from tuner.wire.model_answers import Explanation, Recommendation, Slices, WindowView
 
@@ -89,12 +90,16 @@ def _view(op: str, state: State, found: Any) -> BaseModel:
         trial=trial_view(state.trials[-1]) if state.trials else None,
         importance=found["importance"],
         outlook=found["outlook"],
-        contradictions=[
-            {"trials": one["trials"], "judgment": state.active[one["judgment"] - 1].number}
-            for one in found["contradictions"]
-        ],
+        contradictions=[_circle(state, one["trials"], one["judgment"]) for one in found["contradictions"]],
         operators={names[int(one["operator"].split()[-1]) - 1]: one["noise"] for one in found["operators"]},
     )
+
+
+def _circle(state: State, trials: list[int], place: int) -> dict[str, Any]:
+    """Answers that go in a circle, by numbers and by the parts' tags, and the judgment that is worth asking again."""
+    judgment = state.active[place - 1]
+    tags, pair = ([state.trials[n - 1].tag for n in some] for some in (trials, (judgment.left, judgment.right)))
+    return {"trials": trials, "judgment": judgment.number, "tags": tags, "pair": pair}
 
 
 def _recommendation(state: State, found: dict[str, Any] | None) -> Recommendation:
@@ -117,4 +122,5 @@ def _recommendation(state: State, found: dict[str, Any] | None) -> Recommendatio
         window=[WindowView(**one.to_json()) for one in best.window],
         window_valid=best.window_valid,
         window_better=best.window_better,
+        outside=outside(state.within, best.setting),
     )

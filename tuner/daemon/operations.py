@@ -175,6 +175,13 @@ class Answers:
         judgments = judgment_views(state, (j for j in state.judgments if max(j.left, j.right) in shown))
         return m.TrialsPage(trials=[trial_view(t) for t in trials[::-1]], judgments=judgments[::-1], more=first > 1)
 
+    async def alarms(self, asked: Asked, body: m.AlarmsPage) -> m.AlarmsBody:
+        """A page of alarms."""
+        state = await self._state(asked)
+        first, last = _page(len(state.alarms), body)
+        alarms = [m.AlarmView.model_validate(one) for one in state.alarms[first - 1 : last][::-1]]
+        return m.AlarmsBody(alarms=alarms, more=first > 1)
+
     async def champion(self, asked: Asked, body: m.Nothing) -> m.ChampionBody:
         """The champion and its duels."""
         state = await self._state(asked)
@@ -318,7 +325,7 @@ def _terms(text: str, facts: Facts) -> tuple[str, Terms]:
     return campaign.name, Terms.of(campaign)
 
 
-def _page(count: int, body: m.HistoryBody | m.TrialsBody) -> tuple[int, int]:
+def _page(count: int, body: m.HistoryBody | m.TrialsBody | m.AlarmsPage) -> tuple[int, int]:
     """The numbers of the first and the last on a page."""
     last = min(count, (body.before or count + 1) - 1)
     return max(1, last - body.limit + 1), last

@@ -8,6 +8,7 @@ from statistics import median
 from tuner.basics.sentences import Sentence, listing, say
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Mode, Phase, Stage
+from tuner.campaign.alarms import Alarm
 from tuner.campaign.asking_times import left_this_hour
 from tuner.campaign.automatic import budget_end
 from tuner.campaign.by_hand import needed
@@ -21,6 +22,7 @@ from tuner.gate.patience import Wait
 from tuner.wire import messages as m
 
 _RECENT = 20
+_MOST_ALARMS = 20
 _STAGE_PHASES = {
     Stage.PROPOSED: (Phase.AWAITING_APPROVAL, "phase.awaiting_approval"),
     Stage.APPROVED: (Phase.SENDING, "phase.about_to_send"),
@@ -35,23 +37,23 @@ def phase(state: State, now: datetime) -> tuple[Phase, Sentence, datetime]:
     trial, duel = state.trial, state.duel
     if state.machine.home_wanted is not None and (trial is None or trial.stage is not Stage.RUNNING):
         home = say("phase.returning_home", why=state.machine.home_wanted)
-        return Phase.RETURNING_HOME, _and_home(home, state), state.since
+        return Phase.RETURNING_HOME, _and_home(home, state), state.machine.home_since or state.since
     if trial is not None and (state.mode is Mode.EXECUTE or trial.stage is Stage.RUNNING):
         if state.mode is Mode.EXECUTE and needed(state) is not None and state.change is not None:
             return Phase.AWAITING_CHANGE, _by_hand(state, state.change), state.change.asked_at
         word, code = _STAGE_PHASES[trial.stage]
         if trial.stage is Stage.RUNNING and state.terms.policy.dry_run:
             code = "phase.dry_run"
-        return word, say(code, tag=trial.tag), trial.staged_at
+        # what was held waits anew from when it went on; a part under way is made whatever the mode
+        since = trial.staged_at if trial.stage is Stage.RUNNING else max(trial.staged_at, state.since)
+        return word, say(code, tag=trial.tag), since
     if state.mode is not Mode.EXECUTE:
         sentence = Sentence.of(state.reason or say(f"tuning.{state.mode.lower()}"))
         return Phase(state.mode.lower()), _and_home(sentence, state), state.since
     if duel is not None:
         tags = [state.trials[number - 1].tag for number in (duel.left, duel.right)]
-        return Phase.ASKING, say("phase.asking", tags=tags), duel.asked_at
-    last = max(
-        [state.since, *(t.ended_at for t in state.trials[-1:] if t.ended_at), *(j.at for j in state.judgments[-1:])]
-    )
+        return Phase.ASKING, say("phase.asking", tags=tags), max(duel.asked_at, state.since)
+    last = max(state.since, state.idle_since or state.since)
     if due(state) is not None:
         return Phase.WAITING_FOR_WINDOW, say("phase.waiting_for_window"), last
     return Phase.PROPOSING, say("phase.proposing"), last
@@ -136,6 +138,8 @@ def campaign_view(state: State, now: datetime, waiting: m.WaitingView | None = N
         budget=_budget(state, now),
         earlier=_earlier(state),
         judgments=judgment_views(state, state.judgments[:-11:-1]),
+        restrictions=restriction_views(state),
+        alarms=alarm_views(one for one in state.alarms if one.cleared_at is None or one.acknowledged_at is None),
         now=text_of(now),
     )
 
@@ -199,7 +203,20 @@ def campaign_line(state: State, now: datetime, waiting: m.WaitingView | None = N
         fault=state.fault,
         n=state.count,
         earlier=_earlier(state),
+        restrictions=restriction_views(state),
     )
+
+
+def restriction_views(state: State) -> list[m.RestrictionView]:
+    """What is allowed for a while, in the order of the parameters."""
+    order = [one.name for one in state.terms.parameters]
+    found = sorted(state.restrictions, key=lambda one: order.index(one.parameter))
+    return [m.RestrictionView.model_validate(one) for one in found]
+
+
+def alarm_views(alarms: Iterable[Alarm]) -> list[m.AlarmView]:
+    """Alarms on the screen, the newest first and not more than a page."""
+    return [m.AlarmView.model_validate(one) for one in list(alarms)[: -_MOST_ALARMS - 1 : -1]]
 
 
 def _earlier(state: State) -> list[m.EarlierView]:

@@ -8,9 +8,11 @@ import numpy as np
 
 from tuner.basics.text import counted
 from tuner.campaign.model_input import model_input, operator_names
+from tuner.campaign.restricting import sentence
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Stage, State
 from tuner.compute.spaces import space_from_json
 from tuner.core.optimizer.records import Recommended, Window
+from tuner.core.space.restriction import outside
 from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
@@ -93,6 +95,8 @@ def _facts(story: Story) -> str:
             + ("its own" if one.discount == 1.0 else f"discount {one.discount:g}")
             for one in state.imports
         )
+    if state.restrictions:
+        rows["only for now"] = "; ".join(sentence(state, one) for one in state.restrictions)
     if state.fault:
         rows["fault"] = state.fault
     machine = state.machine
@@ -129,6 +133,8 @@ def _recipe(state: State, beliefs: Beliefs | None, truth: Truth | None) -> str:
     head = [("parameter", ""), ("unit", ""), *((label, "n") for label in columns), ("process window", "n")]
     table = '<div class="wide">' + _table(head, rows) + "</div>"
     said = " ".join(_evidence(chosen, champion))
+    if names := outside(state.within, chosen.setting):
+        said += f" The recommended setting lies outside of what is allowed for now: {', '.join(names)}."
     if truth is not None and not truth.reachable(space_from_json(model_input(state)["space"])):
         said += f" {OUT_OF_REACH}"
     return table + f'<p class="note">{escape(said)}</p>'

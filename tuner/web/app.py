@@ -25,6 +25,7 @@ from tuner.web.photos import Photos
 from tuner.web.seat import KEYS, Seat
 from tuner.web.seats import Seats
 from tuner.web.shown import PAGES, Shown, seen
+from tuner.web.steering import acknowledge, restrict
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
@@ -172,6 +173,8 @@ class Page:
             "language": self._language,
             "sign-in": self._sign_in,
             "sign-out": self._sign_out,
+            "restrict": restrict,
+            "acknowledge": acknowledge,
         }
 
     async def _press(self, seat: Seat, fields: Mapping[str, str]) -> None:
@@ -182,7 +185,7 @@ class Page:
             return
         view = seat.view
         number = _number(fields.get("number", ""))
-        of_history = key.action in ("exclude", "retract") or (key.action == "repeat" and number > 0)
+        of_history = key.action in ("exclude", "retract", "again") or (key.action == "repeat" and number > 0)
         if key.needs is not None and not of_history and fields.get("seen") != seen(view):
             seat.refuse(CannotError("refused.closed"))
             return

@@ -7,6 +7,8 @@ from tuner.console.campaign_text import brief, rows
 from tuner.console.language import Words
 from tuner.console.pages.champion import record
 from tuner.console.pages.history import about, judged, outcome
+from tuner.console.pages.why import circle_text
+from tuner.console.restricting import outside_text
 from tuner.web.drawing import map_picture, progress, slice_picture
 from tuner.web.model import Known
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
@@ -125,11 +127,7 @@ class Engineer:
             return []
         return [
             {
-                "text": self._words(
-                    "why.contradiction",
-                    tags=", ".join(self._tags.get(number, f"#{number}") for number in one["trials"]),
-                    judgment=one["judgment"],
-                ),
+                "text": circle_text(self._words, one),
                 "judgment": one["judgment"],
             }
             for one in have.contradictions
@@ -149,6 +147,7 @@ class Engineer:
             "rows": rows(words, view.parameters, have.setting, beside),
             "words": words("champion.same") if have.same_as_champion else words("champion.model"),
             "chances": ", ".join(chances),
+            "outside": outside_text(words, view, have.outside),
         }
 
     def _outlook(self) -> str:

@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuner.errors import TunerError
 from tuner.wire.aio import AsyncClient
-from tuner.wire.messages import ChampionBody, EventMessage, TrialsPage
+from tuner.wire.messages import AlarmView, ChampionBody, EventMessage, TrialsPage
 from tuner.wire.model_answers import Explanation, Recommendation, Slices
 
 MOST_TRIALS = 500
@@ -25,6 +25,7 @@ class Known:
     recommended: Recommendation | None = None
     slices: Slices | None = None
     stops: tuple[EventMessage, ...] = ()
+    alarms: Sequence[AlarmView] = ()
     failed: str = ""
     asking: bool = False
     again_s: float = 0.0  # after a failure it is asked again, but not at every look
@@ -53,6 +54,7 @@ class ModelAnswers:
         try:
             known.trials = await self._client.trials(name, limit=MOST_TRIALS)
             known.champion = await self._client.champion(name)
+            known.alarms = (await self._client.alarms(name)).alarms
             events = (await self._client.history(name, limit=MOST_TRIALS)).events
             known.stops = tuple(event for event in events if _stops(event))
             self._changed()

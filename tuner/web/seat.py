@@ -146,11 +146,11 @@ class Seat:
         self.proved = False
         self.question = None
 
-    async def press(self, key: Key, given: str | None, *about: CampaignView | TrialView | JudgmentView) -> None:
+    async def press(self, key: Key, given: str | None, *about: object) -> None:
         """Do what a key stands for; `given` is the answer to what it asked before."""
         async with self._one:
             self.question, self.undoable, self._given = None, False, given
-            number = next((one.number for one in about if not isinstance(one, CampaignView)), None)
+            number = next((one.number for one in about if isinstance(one, TrialView | JudgmentView)), None)
             self._pressed = (key, number)
             if key.ops and self.operator is None:
                 self.say(self.actions.words("page.sign_in_first"), bad=True)

@@ -24,6 +24,7 @@ from tuner.web.engineer import Engineer
 from tuner.web.model import ModelAnswers
 from tuner.web.photos import Photos
 from tuner.web.seat import Seat
+from tuner.web.steering import alarm_rows, restricting
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
 
 PAGES = {
@@ -35,7 +36,7 @@ PAGES = {
     "sign_in": "/sign-in",
 }
 _BIG = (ANSWERS[0], ANSWERS[2], ANSWERS[1])  # left, can't tell, right: as the parts lie
-_SMALL = (*ANSWERS[3:], *(key for key in CONTROL if key.ops), *(key for key in SCREENS if key.ops))
+_SMALL = (*ANSWERS[3:], *(key for key in CONTROL if key.ops), *(key for key in SCREENS if key.ops and key.id != "keep"))
 
 
 _STOPS = {
@@ -89,7 +90,7 @@ class Shown:
         page = self._model.about(view.name, view.n).trials
         if page is None:
             return None
-        listed = page.judgments if action == "retract" else page.trials
+        listed = page.judgments if action in ("retract", "again") else page.trials
         found = next((one for one in listed if one.number == number), None)
         return None if found is None else (view, found)
 
@@ -217,6 +218,7 @@ class Shown:
             **self._machine(view),
             **window.fields(),
             "small": [self._button(key, view) for key in CONTROL if key.ops],
+            **restricting(self._words, view, self._seat.session.welcome),
             "proposal": None if view.trial is None else self._part(view, "proposed", view.trial, None),
         }
 
@@ -246,7 +248,10 @@ class Shown:
                     found.append({"where": f"{since} {name}", "text": words(key, **fields), "next": step})
         news = [(words.clock(one.at, seconds=True), news_text(words, one)) for one in shared.news]
         own = [(words.clock(one.at, seconds=True), news_text(words, one)) for one in self._seat.session.news]
-        return {"alarms": found, "news": sorted([*news, *own], reverse=True), "stops": self._stops()}
+        view, rights = self._seat.view, self._seat.session.welcome
+        history = alarm_rows(words, self._model.about(view.name, view.n).alarms, rights) if view is not None else []
+        told = {"news": sorted([*news, *own], reverse=True), "stops": self._stops()}
+        return {"alarms": found, "alarm_history": history, **told}
 
     def _stops(self) -> list[tuple[str, str, str, str]]:
         """When tuning was held, aborted or went on, by whom and why: the newest first, from the journal."""

@@ -10,6 +10,9 @@ from tuner.wire.machine_views import ChangeView as ChangeView
 from tuner.wire.machine_views import MachineView as MachineView
 from tuner.wire.machine_views import ParameterView as ParameterView
 from tuner.wire.machine_views import WaitingView as WaitingView
+from tuner.wire.steering_views import AlarmsBody as AlarmsBody
+from tuner.wire.steering_views import AlarmView as AlarmView
+from tuner.wire.steering_views import RestrictionView as RestrictionView
 from tuner.wire.told import Moment
 from tuner.wire.told import Told as Told
 
@@ -177,6 +180,7 @@ class PolicyView(Told):
     undo_minutes: float
     graded: bool = Field(False, description='whether "clearly better" is taken')
     identify: str = Field("name", description="pin: people sign in with PIN or badge before they answer")
+    operators_restrict: bool = Field(False, description="whether operators too may restrict parameters for a while")
 
 
 class EarlierView(Told):
@@ -215,6 +219,10 @@ class CampaignView(Telling, PolicyView):
     budget: BudgetView
     earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
     judgments: list[JudgmentView] = Field(description="the last ten, newest first")
+    restrictions: list[RestrictionView] = Field(default_factory=list, description="what is allowed for a while")
+    alarms: list[AlarmView] = Field(
+        default_factory=list, description="those not over or not acknowledged, newest first"
+    )
     now: str = Field(description="the daemon's clock")
 
 
@@ -266,6 +274,7 @@ class CampaignLine(Telling, Told):
     fault: Said | None
     n: int
     earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
+    restrictions: list[RestrictionView] = Field(default_factory=list, description="what is allowed for a while")
 
 
 class SetAside(Telling, Told):
@@ -325,6 +334,13 @@ class TrialsBody(Message):
     """Which page of the trials."""
 
     before: Count | None = Field(None, description="only trials with a smaller number; None: the newest")
+    limit: int = Field(100, ge=1, le=500, description="how many at most, up to 500")
+
+
+class AlarmsPage(Message):
+    """Which page of the alarms."""
+
+    before: Count | None = Field(None, description="only alarms with a smaller number; None: the newest")
     limit: int = Field(100, ge=1, le=500, description="how many at most, up to 500")
 
 

@@ -44,6 +44,10 @@ class Recommendation(Told):
     window_better: float | None = Field(
         None, description="the chance to be better than the known-good setting that is kept in the window"
     )
+    outside: list[str] = Field(
+        default_factory=list,
+        description="parameters whose values here are not allowed for now: nothing is proposed there",
+    )
 
 
 class Explanation(Told):
@@ -53,7 +57,7 @@ class Explanation(Told):
     importance: dict[str, float]
     outlook: dict[str, Any] | None
     contradictions: list[dict[str, Any]] = Field(
-        description="circles of judgments: the trials, and the judgment that is worth asking again"
+        description="circles of judgments: trials and their part tags, the judgment worth asking again and its pair"
     )
     operators: dict[str, float] = Field(description="each operator's noise, beside the first one's")
 

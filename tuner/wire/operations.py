@@ -56,6 +56,10 @@ class Operations:
     def trials(self, campaign: str, before: int | None = None, limit: int = 100) -> None:
         """A page of a campaign's trials, newest first."""
 
+    @operation("alarms", m.AlarmsPage, m.AlarmsBody, ANYONE)
+    def alarms(self, campaign: str, before: int | None = None, limit: int = 100) -> None:
+        """A page of a campaign's alarms, newest first: when, why, whether it is over, who has acknowledged it."""
+
     @operation("champion", Nothing, m.ChampionBody, ANYONE)
     def champion(self, campaign: str) -> None:
         """The best trial so far, and its duels."""
@@ -156,6 +160,36 @@ class Operations:
     ) -> Mapping[str, object]:
         """Let the model know what an earlier campaign found."""
         return {"trials": tuple(trials), "judgments": tuple(judgments)}
+
+    @operation("parameter.freeze", p.Freeze, EventsAfter, PEOPLE, "parameter_restricted")
+    def freeze(self, campaign: str, parameter: str, value: Value, reason: str, until: str | None = None) -> None:
+        """Keep a parameter at a value for a while: no setting is proposed that has another."""
+
+    @operation("parameter.narrow", p.Narrow, EventsAfter, PEOPLE, "parameter_restricted")
+    def narrow(
+        self,
+        campaign: str,
+        parameter: str,
+        reason: str,
+        low: Value | None = None,
+        high: Value | None = None,
+        options: Sequence[str] = (),
+        until: str | None = None,
+    ) -> Mapping[str, object]:
+        """Narrow a parameter for a while: no setting is proposed outside."""
+        return {"options": tuple(options)}
+
+    @operation("parameter.free", p.Free, EventsAfter, PEOPLE, "restriction_lifted")
+    def free(self, campaign: str, parameter: str, reason: str = "") -> None:
+        """Lift the restriction of a parameter."""
+
+    @operation("alarm.acknowledge", p.Acknowledge, EventsAfter, PEOPLE, "alarm_acknowledged")
+    def acknowledge(self, campaign: str, alarm: int) -> None:
+        """Say that somebody has seen an alarm."""
+
+    @operation("duel.again", p.AskAgain, EventsAfter, PEOPLE, "look_wanted")
+    def look_again(self, campaign: str, judgment: int) -> None:
+        """Ask for the comparison of two parts again, because answers contradict each other."""
 
     @operation("people.list", Nothing, who.PeopleBody, ENGINEER)
     def list_people(self) -> None:

@@ -10,6 +10,7 @@ from tuner.console.campaign_text import about_part, brief, pad, rows
 from tuner.console.keyboard import CHAMPION, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import STRONG, Page
+from tuner.console.restricting import outside_text
 from tuner.console.session import Session
 from tuner.core.space.values import Value
 from tuner.wire.aio import AsyncClient
@@ -103,6 +104,12 @@ class ChampionPage(Page):
         if have.p_valid is not None:
             chances.append(words("champion.valid", percent=words.percent(have.p_valid)))
         lines.append(Text(", ".join(chances)))
+        bolder = view.trial.p_better if view.trial is not None and view.trial.source == "model" else None
+        if bolder is not None and have.p_better is not None and bolder > have.p_better:
+            told = {"tag": view.trial.tag, "percent": words.percent(bolder)} if view.trial else {}
+            lines.append(Text(words("champion.bolder", **told)))
+        if outside := outside_text(words, view, have.outside):
+            lines.append(Text(outside, STRONG))
         if have.parts:
             duels = words("champion.record", won=have.won, lost=have.lost, tied=have.tied)
             lines.append(Text(words("champion.made", parts=have.parts, duels=duels)))

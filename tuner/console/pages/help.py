@@ -6,7 +6,7 @@ from typing import ClassVar
 from rich.text import Text
 
 from tuner.console.campaign_text import pad
-from tuner.console.keyboard import BAR, CHAMPION, HISTORY, MAIN, Key, obstacle
+from tuner.console.keyboard import ALARMS, BAR, CHAMPION, HISTORY, MAIN, WHY, Key, obstacle
 from tuner.console.language import Words
 from tuner.console.pages.page import QUIET, STRONG, Page
 from tuner.console.session import Session
@@ -27,7 +27,7 @@ class HelpPage(Page):
             named = ", ".join(f"{key.shown} {words(key.text)}" for key in chain.from_iterable(BAR) if key.on_bar(view))
             return [Text(f"{words('line.help')}: {named}")]
         lines = [self._line(words, session, key) for key in MAIN]
-        for page, keys in (("history", HISTORY), ("champion", CHAMPION)):
+        for page, keys in (("history", HISTORY), ("champion", CHAMPION), ("why", WHY), ("alarms", ALARMS)):
             lines += [Text(), Text(words(f"{page}.title"), STRONG), *(self._line(words, session, key) for key in keys)]
         return lines
 

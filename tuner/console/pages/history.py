@@ -1,7 +1,8 @@
 """The history: every trial with its outcome and judgments."""
 
-from collections.abc import AsyncIterator, Sequence
-from typing import ClassVar
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
 
 from rich.text import Text
 
@@ -10,11 +11,15 @@ from tuner.console.campaign_text import brief, fit
 from tuner.console.keyboard import HISTORY, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import STRONG, Page
+from tuner.console.pages.why import circle_text
 from tuner.console.session import Session
+from tuner.errors import TunerError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
 
+CIRCLE = "↻"
 COLUMNS = ("tag", "outcome", "judgment", "setting", "at")
+_LEAST_OF_CIRCLE = 3
 _MOST, _BRIEF = 100, 10  # trials that are asked for at a time
 _WIDTHS = (20, 60, 40)  # columns that outcome, judgments and setting may take on a screen
 
@@ -27,12 +32,25 @@ class HistoryPage(Page):
     keys: ClassVar[tuple[Key, ...]] = HISTORY
     trials: Sequence[TrialView] = ()
     judgments: Sequence[JudgmentView] = ()
+    circles: Sequence[Mapping[str, Any]] = ()
     more = False
 
     async def fetch(self, client: AsyncClient) -> AsyncIterator[None]:
         """Ask for the newest trials."""
         await self.fetch_before(client, None)
         yield
+        await self.fetch_circles(client)
+        yield
+
+    async def fetch_circles(self, client: AsyncClient) -> None:
+        """Ask which answers go in a circle, where there are enough; without the model's answer there are none."""
+        if len(self.judgments) >= _LEAST_OF_CIRCLE:
+            with suppress(TunerError):
+                self.circles = (await client.explanation(self.campaign)).contradictions
+
+    def in_circle(self, trial: TrialView) -> list[Mapping[str, Any]]:
+        """The circles of answers that a trial is part of."""
+        return [one for one in self.circles if trial.number in one["trials"]]
 
     async def fetch_before(self, client: AsyncClient, before: int | None) -> None:
         """Ask for the trials before one, beside those that are there; with None for the newest instead of them."""
@@ -52,12 +70,18 @@ class HistoryPage(Page):
         """A line for each trial, the newest last."""
         if self.failed:
             return [Text(words.told(self.failed))]
-        rows = [cells(words, view, trial, self.judgments, self.tags) for trial in reversed(self.trials)]
+        rows = [self.row(words, view, trial) for trial in reversed(self.trials)]
         return [Text(". ".join(cell.plain for cell in row)) for row in rows] or [Text(words("history.empty"))]
+
+    def row(self, words: Words, view: CampaignView, trial: TrialView) -> list[Text]:
+        """A row of the table; a trial whose answers go in a circle is marked."""
+        row = cells(words, view, trial, self.judgments, self.tags)
+        return [row[0].append(f" {CIRCLE}"), *row[1:]] if self.in_circle(trial) else row
 
     def detail(self, words: Words, view: CampaignView, trial: TrialView) -> str:
         """Everything about a trial, for what does not fit into its row."""
         told = [judged(words, trial, judgment, self.tags) for judgment in about(trial, self.judgments)]
+        told += [circle_text(words, one) for one in self.in_circle(trial)]
         return "\n".join([f"{trial.tag}: {outcome(words, trial)}", brief(words, view, trial.setting), *told])
 
 

@@ -1,12 +1,13 @@
 """Why this setting: the model's reasons and what matters."""
 
-from collections.abc import AsyncIterator
-from typing import ClassVar
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from tuner.console.campaign_text import bar, brief, changes, pad
+from tuner.console.keyboard import WHY, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
 from tuner.console.session import Session
@@ -19,7 +20,13 @@ class WhyPage(Page):
     """The trial's reasons at once, the model's when they come."""
 
     title: ClassVar[str] = "why.title"
+    keys: ClassVar[tuple[Key, ...]] = WHY
     explained: Explanation | None = None
+
+    @property
+    def circle(self) -> Mapping[str, Any] | None:
+        """The first circle of answers."""
+        return next(iter(self.explained.contradictions), None) if self.explained is not None else None
 
     async def fetch(self, client: AsyncClient) -> AsyncIterator[None]:
         """Ask the model, which takes a moment."""
@@ -62,6 +69,13 @@ def _reasons(words: Words, view: CampaignView, trial: TrialView) -> list[str]:
     return lines
 
 
+def circle_text(words: Words, one: Mapping[str, Any]) -> str:
+    """Answers that go in a circle, and the comparison that is worth asking again; an older daemon has no tags."""
+    tags = one.get("tags") or [f"#{number}" for number in one["trials"]]
+    pair = one.get("pair") or [f"#{one['judgment']}"]
+    return words("why.contradiction", tags=" > ".join([*tags, tags[0]]), pair=" / ".join(pair))
+
+
 def _matters(words: Words, explained: Explanation) -> list[str]:
     """Which parameters matter, which answers contradict each other, and whose answers scatter."""
     lines = ["", words("why.importance")]
@@ -69,8 +83,7 @@ def _matters(words: Words, explained: Explanation) -> list[str]:
     for name, share in sorted(explained.importance.items(), key=lambda item: -item[1]):
         lines.append(f"  {pad(name, wide)} {bar(share, 20)} {words.percent(share)}")
     for one in explained.contradictions:
-        tags = ", ".join(str(number) for number in one["trials"])
-        lines.append(words("why.contradiction", tags=tags, judgment=one["judgment"]))
+        lines.append(circle_text(words, one))
     operators = list(explained.operators.items())
     lines += [
         words("why.noise", operator=name, factor=words.number(noise, 1), first=operators[0][0])

@@ -12,15 +12,17 @@ from textual.app import App
 from tuner.console.actions import Actions
 from tuner.console.campaign_text import news_text
 from tuner.console.keyboard import BY_SHOWN, SIGN_IN, Key
+from tuner.console.pages.alarms import AlarmsPage
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.history import HistoryPage
 from tuner.console.pages.page import Page
 from tuner.console.pages.parameters import ParametersPage
+from tuner.console.pages.why import WhyPage
 from tuner.console.requests import KeyRequest
 from tuner.console.screen.dialogs import ChooseDialog, TextDialog
 from tuner.console.screen.history import HistoryScreen
 from tuner.console.screen.main import MainScreen
-from tuner.console.screen.page import ChampionScreen, PageScreen
+from tuner.console.screen.page import AlarmsScreen, ChampionScreen, PageScreen, WhyScreen
 from tuner.console.screen.parameters import ParametersScreen
 from tuner.console.session import Session
 from tuner.console.ui import LONGEST, Choice, Options
@@ -28,6 +30,8 @@ from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView
 
 _SCREENS: dict[type[Page], type[PageScreen]] = {
+    AlarmsPage: AlarmsScreen,
+    WhyPage: WhyScreen,
     ChampionPage: ChampionScreen,
     HistoryPage: HistoryScreen,
     ParametersPage: ParametersScreen,
@@ -94,7 +98,8 @@ class ConsoleApp(App[None]):
     async def choose(
         self, question: str, choices: Sequence[Choice], details: str = "", *, usual: bool = False
     ) -> str | None:
-        return await self.push_screen_wait(ChooseDialog(question, choices, self.actions.words("key.cancel"), details))
+        leave = self.actions.words("key.cancel")
+        return await self.push_screen_wait(ChooseDialog(question, choices, leave, details, self._options.guard_s))
 
     async def show_page(self, page: type[Page], campaign: str) -> None:
         await self.push_screen(_SCREENS.get(page, PageScreen)(page(campaign)))

@@ -1,5 +1,6 @@
 """Small windows: choose one of a few by a key, or give a text (a reason, a name, a lot)."""
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
@@ -21,8 +22,11 @@ class Dialog(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False, priority=True)]
 
-    def __init__(self, question: str, choices: Sequence[Choice], leave: str) -> None:
+    def __init__(self, question: str, choices: Sequence[Choice], leave: str, quiet_s: float = 0.0) -> None:
         super().__init__()
+        self._quiet_s = quiet_s
+        self._clock = time.monotonic
+        self._last_s = self._clock()
         self._question = question
         self._choices = {choice.key.lower(): choice for choice in choices}
         self._leave = Choice("Esc", leave, "")
@@ -42,8 +46,12 @@ class Dialog(ModalScreen[str | None]):
     def on_key(self, event: Key) -> None:
         """Take a choice's key, also with Caps Lock; keys that mean nothing here do nothing."""
         choice = self._choices.get((event.character or event.key).lower())
-        if choice is not None:
-            event.stop()
+        if choice is None:
+            return
+        event.stop()
+        quiet_s, self._last_s = self._clock() - self._last_s, self._clock()
+        # the key that opened it, pressed twice or held down, must not answer it: a pause comes before an answer
+        if quiet_s >= self._quiet_s:
             self.dismiss(choice.value)
 
     def action_leave(self) -> None:
@@ -53,9 +61,15 @@ class Dialog(ModalScreen[str | None]):
 class ChooseDialog(Dialog):
     """Asks for one of a few things; `details` are lines under the question."""
 
-    def __init__(self, question: str, choices: Sequence[Choice], leave: str, details: str = "") -> None:
-        super().__init__(question, choices, leave)
+    def __init__(
+        self, question: str, choices: Sequence[Choice], leave: str, details: str = "", quiet_s: float = 0.0
+    ) -> None:
+        super().__init__(question, choices, leave, quiet_s)
         self._details = details
+
+    def on_mount(self) -> None:
+        """From now on it can be read."""
+        self._last_s = self._clock()
 
     def compose_body(self) -> ComposeResult:
         if self._details:

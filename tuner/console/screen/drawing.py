@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
 from tuner.basics.vocabulary import ENDED, Mode, Phase
@@ -30,6 +30,7 @@ from tuner.wire.messages import CampaignView, TrialView
 _LARGE_LINES = 7  # a large tag, the title above it and a line below
 _LEAST_ROWS = 3
 _MARGIN = 2
+_MOST_WAITING = 4
 
 
 def top(words: Words, session: Session, view: CampaignView | None, operator: str | None, width: int) -> Text:
@@ -63,34 +64,63 @@ def top(words: Words, session: Session, view: CampaignView | None, operator: str
 
 
 def machine(words: Words, view: CampaignView, width: int) -> Text:
-    """Two lines: what the machine runs now, and what was asked of it; one setting in both where they are the same."""
+    """What the machine runs now, and what was asked of it, in as many lines as that takes.
+
+    Where the two are the same one setting is enough; where they differ, what was asked for and is not there yet.
+    """
     sure, fine = machine_text(words, view)
     labels = [words("top.machine_now"), words("top.requested")]
     wide = max(cell_len(label) for label in labels)
-    settings = (view.machine.read_back, view.machine.requested)
+    have, asked = view.machine.read_back, view.machine.requested
+    note = f" {sure} " if sure else ""
+    room = width - wide - 2
+    sides = ((have, asked), (asked, have))
+    pieces = [
+        brief(words, view, setting, "\n", beside=None if view.machine.verified else other).split("\n")
+        for setting, other in sides
+    ]
+    now, then = wrapped(pieces[0], room, note), pieces[1]
+    if view.machine.verified and len(now) > 1:
+        then = []
+    elif not view.machine.verified and have is not None and asked is not None and len(now) > 1:
+        then = then[: sum(value != have.get(name) for name, value in asked.items())] or then
     text = Text(no_wrap=True)
-    room = width - wide - 2 - cell_len(f" {sure} ")
-    if view.machine.verified and cell_len(brief(words, view, settings[0])) > room:
-        first, rest = broken(brief(words, view, settings[0], "\n").split("\n"), room)
-        text.append(f"{pad(labels[0], wide)}  ", QUIET)
-        text.append(pad(first, room))
-        text.append(f" {sure} \n", QUIET if fine else ALARM)
-        return text.append(" " * (wide + 2) + fit(rest, width - wide - 2))
-    for number, (label, setting) in enumerate(zip(labels, settings, strict=True)):
-        beside = None if view.machine.verified else settings[1 - number]
-        note = f" {sure} " if sure and number == 0 else ""
-        room = width - wide - 2 - cell_len(note)
-        text.append(f"{pad(label, wide)}  ", QUIET)
-        text.append(pad(fit(brief(words, view, setting, beside=beside), room), room if note else 0))
-        text.append(note, QUIET if fine else ALARM)
-        text.append("" if number else "\n")
+    for label, lines in zip(labels, (now, wrapped(then, room) if then else []), strict=True):
+        for number, line in enumerate(lines):
+            text.append("\n" if text else "")
+            text.append(f"{pad(label if not number else '', wide)}  ", QUIET)
+            if label is labels[0] and not number and note:
+                text.append(pad(line, room - cell_len(note)))
+                text.append(note, QUIET if fine else ALARM)
+            else:
+                text.append(line)
     return text
 
 
-def broken(pieces: Sequence[str], room: int) -> tuple[str, str]:
-    """As many pieces as have room in a line, at least one, and the rest."""
-    count = max((n for n in range(1, len(pieces) + 1) if cell_len("  ".join(pieces[:n])) <= room), default=1)
-    return fit("  ".join(pieces[:count]), room), "  ".join(pieces[count:])
+def wrapped(pieces: Sequence[str], room: int, note: str = "") -> list[str]:
+    """Pieces in lines, none broken unless it is wider than a line; the first line leaves room for a note."""
+    lines, line = list[str](), ""
+    for piece in pieces:
+        longest = room - (cell_len(note) if not lines else 0)
+        joined = f"{line}  {piece}" if line else piece
+        if line and cell_len(joined) > longest:
+            lines.append(line)
+            line = piece
+        else:
+            line = joined
+    return [fit(one, room - (cell_len(note) if not number else 0)) for number, one in enumerate([*lines, line])]
+
+
+def folded(text: str, width: int, most: int) -> list[str]:
+    """A sentence in lines, broken between words where there are any; the last of `most` is cut if it must be."""
+    lines, rest = list[str](), text
+    while cell_len(rest) > width and len(lines) < most - 1:
+        head = chop_cells(rest, width)[0]
+        space = head.rfind(" ")
+        at = space if space > len(head) // 2 and rest[len(head) : len(head) + 1] not in ("", " ") else len(head)
+        lines.append(rest[:at].rstrip())
+        rest = rest[at:].lstrip()
+    return [*lines, fit(rest, width)]
 
 
 def column(
@@ -137,23 +167,32 @@ def column(
 
 
 def waiting(words: Words, session: Session, view: CampaignView, width: int) -> Text:
-    """The line of what is awaited, and a bar as far as something is known."""
+    """What is awaited, why it is not going on, and a bar as far as something is known; at most four lines."""
     told, share = pace(words, session, view)
     sentence = wait_text(words, view) or phase_text(words, view)
     if view.duel is not None and view.phase == Phase.ASKING:
         sentence = f"{words('duel.number', number=view.duel.number)}: {sentence}"
     room = width - cell_len(told) - 2
+    first, *more = folded(sentence, room, 2)
     text = Text(no_wrap=True)
-    text.append(pad(fit(sentence, room), room) + "  ", STRONG)
+    text.append(pad(first, room) + "  ", STRONG)
     text.append(told + "\n", QUIET)
+    for line in more:
+        text.append(line + "\n", STRONG)
     beside = beside_text(words, view)
     reason = words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""))
-    progress = session.campaigns[view.name].progress
-    if beside:
-        text.append(fit(f"{beside}  {reason}", width), ALARM if view.fault else STRONG)
-    elif reason:
-        text.append(fit(reason, width), ALARM if view.fault else "")
-    elif view.duel is not None and view.duel.left.setting == view.duel.right.setting:
+    if beside or reason:
+        style = ALARM if view.fault else STRONG if beside else ""
+        lines = folded("  ".join(filter(None, (beside, reason))), width, _MOST_WAITING - 1 - len(more))
+        text.append("\n".join(lines), style)
+        return text
+    return text.append_text(_going_on(words, session, view, share, width))
+
+
+def _going_on(words: Words, session: Session, view: CampaignView, share: float | None, width: int) -> Text:
+    """How far what is under way has come."""
+    text, progress = Text(), session.campaigns[view.name].progress
+    if view.duel is not None and view.duel.left.setting == view.duel.right.setting:
         text.append(words("duel.same"))
     elif share is not None and view.phase != Phase.ASKING:
         note = f" {words.number(share * 100)} %" + (f"  {words.told(progress.text)}" if progress else "")

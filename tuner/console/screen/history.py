@@ -9,12 +9,12 @@ from textual.binding import BindingType
 from textual.widgets import DataTable, Static
 
 from tuner.console.keyboard import HISTORY
-from tuner.console.pages.history import COLUMNS, HistoryPage, about, cells
+from tuner.console.pages.history import COLUMNS, HistoryPage, about
 from tuner.console.screen.page import PageScreen, bindings
 from tuner.errors import TunerError
 from tuner.wire.messages import TrialView
 
-_EXCLUDE, _RETRACT, _ = HISTORY
+_EXCLUDE, _RETRACT, _AGAIN, _ = HISTORY
 
 
 class HistoryScreen(PageScreen):
@@ -46,6 +46,8 @@ class HistoryScreen(PageScreen):
         except TunerError as error:
             self.console.say(self.words.told(str(error)), bad=True)
         self.put()
+        await self.page.fetch_circles(self.console.session.client)
+        self.put()
 
     def put_body(self) -> None:
         table: DataTable[Text] = self.query_one("#table", DataTable)
@@ -54,7 +56,7 @@ class HistoryScreen(PageScreen):
         table.add_columns(*(Text(words(f"history.{name}")) for name in COLUMNS))
         if view is not None:
             for trial in page.trials:
-                table.add_row(*cells(words, view, trial, page.judgments, page.tags))
+                table.add_row(*page.row(words, view, trial))
         if table.row_count:
             table.move_cursor(row=min(max(0, row), table.row_count - 1))
         self.on_data_table_row_highlighted()
@@ -87,6 +89,22 @@ class HistoryScreen(PageScreen):
             self.console.say(self.words("cannot.nothing"), bad=True)
         else:
             await self.console.actions.press(_RETRACT, self.view, judgment)
+        self.put()
+
+    @work
+    async def action_again(self) -> None:
+        """Ask again for what the circle turns on, else for the trial's newest judgment."""
+        circle = next(iter(self.page.in_circle(self.chosen)), None) if self.chosen is not None else None
+        have = about(self.chosen, self.page.judgments) if self.chosen is not None else []
+        judgment = next((one for one in have if one.retracted is None), None)
+        tags = self.page.tags
+        if circle is not None:
+            await self.console.actions.press(_AGAIN, self.view, circle["judgment"], " / ".join(circle.get("pair", ())))
+        elif judgment is not None:
+            pair = " / ".join(tags.get(one, f"#{one}") for one in (judgment.left, judgment.right))
+            await self.console.actions.press(_AGAIN, self.view, judgment.number, pair)
+        else:
+            self.console.say(self.words("cannot.nothing"), bad=True)
         self.put()
 
     def action_more(self) -> None:

@@ -16,13 +16,13 @@ from tuner.console.language import Words
 from tuner.wire.messages import CampaignView, Welcome
 
 TALL_FROM = 36  # lines from which keys are large enough for a glove
-_WIDE_FROM, _NARROW_BELOW = 120, 80  # columns: keys of equal width; keys in several lines
+WIDE_FROM, _NARROW_BELOW = 120, 80  # columns: keys of equal width; keys in several lines
 
 
 def sized(screen: Screen[None], size: Size) -> None:
     """Mark a screen by how much room its keys have."""
     screen.set_class(size.height >= TALL_FROM, "tall")
-    screen.set_class(size.width >= _WIDE_FROM, "wide")
+    screen.set_class(size.width >= WIDE_FROM, "wide")
     screen.set_class(size.width < _NARROW_BELOW, "narrow")
 
 

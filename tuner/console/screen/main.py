@@ -15,8 +15,10 @@ from textual.screen import Screen
 from tuner.console.campaign_text import alarms, budget, fit
 from tuner.console.keyboard import BAR, MAIN
 from tuner.console.pages.page import ALARM, STRONG
+from tuner.console.restricting import restricted_text
 from tuner.console.screen.drawing import column, machine, top, waiting
-from tuner.console.screen.keybar import KeyBar, Line, Touchable, sized
+from tuner.console.screen.keybar import TALL_FROM, WIDE_FROM, KeyBar, Line, Touchable, sized
+from tuner.console.screen.panel import Panel
 from tuner.wire.messages import CampaignView, DuelView
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class MainScreen(Screen[None]):
         super().__init__()
         self.shown: CampaignView | None = None  # the view that the operator sees: answers are about this one
         self._tab: str | None = None  # the tab that was moved to where it is seen
-        self._message_lines = 1
+        self._lines: tuple[int, ...] = ()  # how many some pieces have: what they take the parts lack
 
     @property
     def console(self) -> "ConsoleApp":
@@ -58,6 +60,7 @@ class MainScreen(Screen[None]):
         with Horizontal(id="duel"):
             yield Line(id="left")
             yield Line(id="right")
+            yield Panel(id="panel")
         yield Line(id="budget")
         yield Line(id="message")
         yield KeyBar(self.console.press, *BAR)
@@ -70,6 +73,7 @@ class MainScreen(Screen[None]):
     def on_resize(self, event: Resize) -> None:
         sized(self, event.size)
         self.set_class(event.size.height < _SHORT_BELOW, "short")
+        self.set_class(event.size.width >= WIDE_FROM and event.size.height >= TALL_FROM, "large")
         self.call_after_refresh(self.put)
 
     def on_screen_resume(self) -> None:
@@ -102,6 +106,7 @@ class MainScreen(Screen[None]):
         else:
             self._put_progress(view, size)
         self.query_one(KeyBar).put(words, view, app.session.welcome)
+        self.query_one(Panel).put(words, view)
 
     def _put_duel(self, view: CampaignView, duel: DuelView, size: Size) -> None:
         words, one, two = self.console.actions.words, duel.left, duel.right
@@ -146,15 +151,19 @@ class MainScreen(Screen[None]):
         actions, session = self.console.actions, self.console.session
         view, words, width = self.shown, actions.words, self.size.width
         self.draw("top", top(words, session, view, actions.operator, width))
+        pieces: list[Text] = []
         if view is not None and view.name in session.campaigns:
-            self.draw("machine", machine(words, view, width))
-            self.draw("waiting", waiting(words, session, view, width))
-            self.draw("budget", Text(fit(budget(words, session, view), width)))
+            pieces = [machine(words, view, width), waiting(words, session, view, width)]
+            self.draw("machine", pieces[0])
+            self.draw("waiting", pieces[1])
+            used = budget(words, session, view)
+            kept = restricted_text(words, view, width - cell_len(used) - 3)
+            self.draw("budget", Text(fit(f"{used} · {kept}" if kept else used, width)))
         else:
             self.draw("waiting", Text(session.lost or str(session.trouble or ""), STRONG))
         text, bad = self.console.message()
         self.draw("message", Text(text, ALARM if bad else ""))
-        lines = max(1, -(-cell_len(text) // max(1, width)))
-        if lines != self._message_lines:  # a long one takes room from the parts
-            self._message_lines = lines
+        lines = (max(1, -(-cell_len(text) // max(1, width))), *(one.plain.count("\n") for one in pieces))
+        if lines != self._lines:  # a long one takes room from the parts
+            self._lines = lines
             self.call_after_refresh(self.put)

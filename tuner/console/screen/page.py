@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -13,8 +14,10 @@ from textual.widgets import Static
 
 from tuner.console.keyboard import BACK, LANGUAGE, Key
 from tuner.console.language import Words
+from tuner.console.pages.alarms import AlarmsPage
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.page import ALARM, Page
+from tuner.console.pages.why import WhyPage
 from tuner.console.screen.keybar import KeyBar, sized
 from tuner.wire.messages import CampaignView
 
@@ -95,6 +98,49 @@ class PageScreen(Screen[None]):
     async def action_language(self) -> None:
         await self.console.actions.language()
         self.console.say("")
+        self.put()
+
+
+class AlarmsScreen(PageScreen):
+    """The alarms, which can be acknowledged; they are asked for again when something happens."""
+
+    page: AlarmsPage
+    BINDINGS: ClassVar[list[BindingType]] = bindings(AlarmsPage.keys)
+    _seen_n = 0
+
+    def session_changed(self) -> None:
+        if self.is_mounted and self.view is not None and self.view.n != self._seen_n:
+            self._seen_n = self.view.n
+            self.begin()
+        super().session_changed()
+
+    @work
+    async def action_acknowledge(self) -> None:
+        """The newest alarm that nobody has acknowledged."""
+        (key,) = self.page.keys
+        alarm = next((one for one in self.view.alarms if one.acknowledged_at is None), None) if self.view else None
+        if alarm is None:
+            self.console.say(self.words("cannot.no_alarm"), bad=True)
+        else:
+            await self.console.actions.press(key, self.view, alarm)
+        self.put()
+
+
+class WhyScreen(PageScreen):
+    """The reasons; a comparison that a circle of answers turns on can be asked again."""
+
+    page: WhyPage
+    BINDINGS: ClassVar[list[BindingType]] = bindings(WhyPage.keys)
+
+    @work
+    async def action_again(self) -> None:
+        """Ask again what the first circle turns on."""
+        (key,) = self.page.keys
+        circle = self.page.circle
+        if circle is None:
+            self.console.say(self.words("cannot.no_circle"), bad=True)
+        else:
+            await self.console.actions.press(key, self.view, circle["judgment"], " / ".join(circle.get("pair", ())))
         self.put()
 
 

@@ -1,41 +1,14 @@
 """Text plots of one parameter: the chance to be better, P(valid), and what was tried; plain characters only."""
 
-import math
 from collections.abc import Sequence
 
 from rich.cells import cell_len
 
 from tuner.console.campaign_text import fit, pad
 from tuner.console.language import Words
-from tuner.core.space.values import Value
+from tuner.console.slice_text import blocks, place, resampled
 from tuner.wire.messages import ParameterView, TrialView
 from tuner.wire.model_answers import SliceView
-
-_LEVELS = " ▁▂▃▄▅▆▇█"
-
-
-def place(cut: SliceView, value: Value) -> float | None:
-    """Where a value lies on the axis, 0 to 1; None if it is not on it."""
-    values = cut.values
-    if cut.kind == "choice" or any(isinstance(v, str) for v in values):
-        return values.index(value) / max(1, len(values) - 1) if value in values else None
-    first, last, here = (float(v) for v in (values[0], values[-1], value))
-    if cut.log and min(first, last, here) > 0:
-        first, last, here = math.log(first), math.log(last), math.log(here)
-    if last == first:
-        return 0.5
-    share = (here - first) / (last - first)
-    return share if -1e-9 <= share <= 1 + 1e-9 else None
-
-
-def _resampled(cut: SliceView, numbers: Sequence[float], columns: int) -> list[float]:
-    """The numbers at evenly spaced columns, by the nearest point."""
-    spots = [place(cut, value) or 0.0 for value in cut.values]
-    found = []
-    for column in range(columns):
-        share = column / max(1, columns - 1)
-        found.append(numbers[min(range(len(spots)), key=lambda i: abs(spots[i] - share))])
-    return found
 
 
 def plot(
@@ -54,13 +27,13 @@ def plot(
     if at is not None:
         for row in range(rows):
             canvas[row][round(at * (columns - 1))] = "|"
-    for column, better in enumerate(_resampled(cut, cut.better, columns)):
+    for column, better in enumerate(resampled(cut, cut.better, columns)):
         share = min(max(better, 0.0), 1.0)
         # one half is on its line also where the rows are even in number
         down = round((1.0 - share) * 2.0 * zero) if share >= 0.5 else rows - 1 - round(share * 2.0 * (rows - 1 - zero))
         canvas[down][column] = "o"
     lines = [f"{labels.get(row, ''):>{label}} │{''.join(canvas[row])}" for row in range(rows)]
-    valid = "".join(_LEVELS[round(v * (len(_LEVELS) - 1))] for v in _resampled(cut, cut.valid, columns))
+    valid = blocks(resampled(cut, cut.valid, columns))
     lines.append(f"{pad(tried_row, label)} │{_tried(cut, trials, columns)}")
     lines.append(f"{pad(valid_row, label)} │{valid}")
     first, last = (words.value(cut.values[i], parameter, unit=i == -1) for i in (0, -1))

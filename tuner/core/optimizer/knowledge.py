@@ -1,8 +1,9 @@
 """What is known: everything told so far, fitted; how proposals, explanations and questions see it."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,9 +13,13 @@ from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.strategy import Refitting, Strategy
 from tuner.core.optimizer.surface import Surface, mean_surface
 from tuner.core.optimizer.validity import prior_fit, validity_surface
+from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
+from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.observations import Observations
+from tuner.core.posterior.rows import Hyper
 from tuner.core.posterior.skewgp import SkewGP
+from tuner.core.space.space import Space
 
 ValidityName = Literal["auto", "separate", "shared", "none"]
 
@@ -38,7 +43,11 @@ class Fits:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Everything told so far, fitted."""
+    """Everything told so far, fitted.
+
+    Attributes:
+        ground: What is allowed of the ledger's space for now; None: all of it.
+    """
 
     ledger: Ledger
     data: Observations
@@ -46,6 +55,12 @@ class Knowledge:
     validity: Surface | None
     shared: bool
     fits: Fits
+    ground: Space | None = field(default=None, kw_only=True)
+
+    @property
+    def space(self) -> Space:
+        """Where the next setting may lie; rows mean the same as in the ledger's."""
+        return self.ground or self.ledger.space
 
     @property
     def led_by_model(self) -> bool:
@@ -191,3 +206,31 @@ def _warm(
         coarse=data.m >= numbers.coarse_from,
         beat=beat,
     )
+
+
+def fit_json(fit: Fit | None) -> dict[str, Any] | None:
+    """Return a fit as plain data."""
+    if fit is None:
+        return None
+    kernel, sites = fit.hyper.kernel, fit.sites
+    return {
+        "lengthscales": kernel.lengthscales.tolist(),
+        "variance": kernel.variance,
+        "mean_variance": kernel.mean_variance,
+        "kernel": kernel.name,
+        "noise": fit.hyper.noise.tolist(),
+        "jnd": fit.hyper.jnd,
+        "objective": fit.objective,
+        "sites": None if sites is None else [sites.tau.tolist(), sites.nu.tolist()],
+    }
+
+
+def fit_from(data: Mapping[str, Any] | None, space: Space) -> Fit | None:
+    """Return the fit of plain data."""
+    if data is None:
+        return None
+    if len(data["lengthscales"]) != space.dimension:
+        raise ValueError(f"the state has {len(data['lengthscales'])} lengthscales, the space {space.dimension}")
+    kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
+    sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
+    return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 
 from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
+from tuner.core.optimizer.knowledge import fit_from, fit_json
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
@@ -31,10 +33,6 @@ from tuner.core.optimizer.records import (
 )
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.optimizer.suspicion import model_question
-from tuner.core.posterior.ep import Sites
-from tuner.core.posterior.fitting import Fit
-from tuner.core.posterior.kernels import Kernel
-from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Setting, Space
 
 READABLE = (1, STATE_VERSION)
@@ -98,16 +96,24 @@ class Optimizer:
         self._leader: int | None = None
 
     @overload
-    def ask(self) -> Proposal: ...
+    def ask(self, *, within: Mapping[str, Any] | None = ...) -> Proposal: ...
     @overload
-    def ask(self, n: int) -> list[Proposal]: ...
-    def ask(self, n: int | None = None) -> Proposal | list[Proposal]:
-        """Propose the next setting, or several for several machines; settings under way count as pending."""
+    def ask(self, n: int, *, within: Mapping[str, Any] | None = ...) -> list[Proposal]: ...
+    def ask(self, n: int | None = None, *, within: Mapping[str, Any] | None = None) -> Proposal | list[Proposal]:
+        """Propose the next setting, or several for several machines; settings under way count as pending.
+
+        `within` restricts this proposal: by name a value to keep, (low, high) where either may be None, or a list of
+        options. What lies outside still informs the model, and may be champion.
+        """
+        ground = self._ground(within)
         if n is None:
-            return self._ask()
+            return self._propose(self.learned(), ground)
         if _whole("the number of proposals", n) < 1:
             raise ValueError(f"ask for at least one proposal, not {n!r}")
-        return [self._ask() for _ in range(n)]
+        return [self._propose(self.learned(), ground) for _ in range(n)]
+
+    def _ground(self, within: Mapping[str, Any] | None) -> Space | None:
+        return self.space.within(within) if within else None
 
     def add(self, setting: Mapping[str, Any]) -> int:
         """Enter a setting of one's own choice as a trial, and return its number."""
@@ -184,11 +190,10 @@ class Optimizer:
         seed = self.seed * 1_000_003 + self._asks
         return self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
 
-    def _ask(self) -> Proposal:
-        return self._propose(self.learned())
-
-    def _propose(self, known: Knowledge) -> Proposal:
+    def _propose(self, known: Knowledge, ground: Space | None) -> Proposal:
         aim = Aim(self.acquisition, self.budget, self._risk())
+        if ground is not None:
+            known = replace(known, ground=ground)
         proposal = self._explained(known, self._chooser(known, self.strategy, aim, self._rng(0)))
         self.ledger.add_proposal(proposal)
         self._asks += 1
@@ -207,7 +212,8 @@ class Optimizer:
         return self.strategy.allowed_risk(scrap, len(asked), budget, self.scrap_budget)
 
     def _explained(self, known: Knowledge, chosen: Choice) -> Proposal:
-        row, kind = chosen.row, chosen.kind
+        # a chooser of somebody else may not know of a restriction
+        row, kind = (chosen.row if known.ground is None else known.ground.snap(chosen.row[None])[0]), chosen.kind
         against = known.champion_id if chosen.opponent is None else chosen.opponent
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
@@ -215,7 +221,7 @@ class Optimizer:
         valid = float(known.valid_probability(row[None])[0])
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
         distance = float(gaps.min()) if len(gaps) else None
-        setting = self.space.decode(row)
+        setting = known.space.decode(row)
         reason = sentence(kind, setting, before, better, valid, distance, self.space)
         return Proposal(
             number=len(self.ledger.trials) + 1,
@@ -256,21 +262,24 @@ class Optimizer:
         return self._asked.question(repeat_after=self.strategy.asking.repeat_after) or self._question(self.learned)
 
     @overload
-    def next_step(self, *, propose: Literal[True] = ...) -> Question | Proposal: ...
+    def next_step(
+        self, *, propose: Literal[True] = ..., within: Mapping[str, Any] | None = ...
+    ) -> Question | Proposal: ...
     @overload
-    def next_step(self, *, propose: bool) -> Question | Proposal | None: ...
-    def next_step(self, *, propose: bool = True) -> Question | Proposal | None:
+    def next_step(self, *, propose: bool, within: Mapping[str, Any] | None = ...) -> Question | Proposal | None: ...
+    def next_step(self, *, propose: bool = True, within: Mapping[str, Any] | None = None) -> Question | Proposal | None:
         """Return the next duel worth asking, or if there is none the next setting to try: both from one fit.
 
-        Without `propose` it is None instead of a setting.
+        Without `propose` it is None instead of a setting. `within` restricts a setting, as in `ask`.
         """
+        ground = self._ground(within)
         plain = self._asked.question(repeat_after=self.strategy.asking.repeat_after)
         if plain is not None:
             return plain
         known = self.learned()
         question = self._question(lambda: known)
         if question is None:
-            return self._propose(known) if propose else None
+            return self._propose(known, ground) if propose else None
         self._remember(known)
         return question
 
@@ -313,7 +322,7 @@ class Optimizer:
     @property
     def memory(self) -> Memory:
         """What it carries from one proposal to the next."""
-        fits = {name: _fit_json(getattr(self._fits, name)) for name in FITS}
+        fits = {name: fit_json(getattr(self._fits, name)) for name in FITS}
         return Memory(asks=self._asks, leader=self._leader, doubted=self._fits.doubted, fits=fits)
 
     def state(self) -> dict[str, Any]:
@@ -341,7 +350,7 @@ class Optimizer:
             optimizer = cls(space, **seam, **{name: getattr(told, name) for name in OPTIONS})
             optimizer.ledger = Ledger.rebuilt(space, told.trials, told.judgments)
             optimizer._asks = _whole("asks", told.asks)
-            fitted = {name: _fit_from(told.fits[name], space) for name in FITS}
+            fitted = {name: fit_from(told.fits[name], space) for name in FITS}
             optimizer._fits = Fits(doubted=told.doubted is True, **fitted)
             if told.leader is not None:
                 optimizer._leader = optimizer.ledger.trials[_whole("leader", told.leader)].number
@@ -371,29 +380,3 @@ def _is_eiig(acquisition: str) -> bool:
     except (ValueError, AttributeError):
         return False
     return True
-
-
-def _fit_json(fit: Fit | None) -> dict[str, Any] | None:
-    if fit is None:
-        return None
-    kernel, sites = fit.hyper.kernel, fit.sites
-    return {
-        "lengthscales": kernel.lengthscales.tolist(),
-        "variance": kernel.variance,
-        "mean_variance": kernel.mean_variance,
-        "kernel": kernel.name,
-        "noise": fit.hyper.noise.tolist(),
-        "jnd": fit.hyper.jnd,
-        "objective": fit.objective,
-        "sites": None if sites is None else [sites.tau.tolist(), sites.nu.tolist()],
-    }
-
-
-def _fit_from(data: Mapping[str, Any] | None, space: Space) -> Fit | None:
-    if data is None:
-        return None
-    if len(data["lengthscales"]) != space.dimension:
-        raise ValueError(f"the state has {len(data['lengthscales'])} lengthscales, the space {space.dimension}")
-    kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
-    sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
-    return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)

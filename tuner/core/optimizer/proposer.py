@@ -74,7 +74,7 @@ def _other_ground(known: Knowledge, strategy: Strategy, rng: np.random.Generator
     if known.champion is None:
         return 1.0
     valid = known.ledger.rows([t for t in known.ledger.trials.values() if t.usable])
-    return other_ground(known.ledger.space, known.champion, valid, known.valid_probability, strategy.ground, rng)
+    return other_ground(known.space, known.champion, valid, known.valid_probability, strategy.ground, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def choose(
     left: int | None = None,
 ) -> Choice:
     """Return the next row; `left` is how many parts may still be made, if anybody knows."""
-    changes = costly_changes(known.ledger.space, known.tried, left)
+    changes = costly_changes(known.space, known.tried, left)
     if kind == "design" or known.champion is None:
         return Choice(_fill(known, strategy, risk, changes, rng), "design")
     opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
@@ -103,7 +103,7 @@ def choose(
     floor = None if known.border is None else Threshold(known.border, 1.0 - risk, strategy.acquiring.steepness)
     if floor is not None:
         parts.append(floor)
-    space, lengthscales = known.ledger.space, known.model.hyper.kernel.lengthscales
+    space, lengthscales = known.space, known.model.hyper.kernel.lengthscales
     avoided = known.ledger.rows(known.ledger.avoided)
     if len(avoided):
         parts.append(Apart(avoided, strategy.acquiring.reach * lengthscales))
@@ -125,7 +125,7 @@ def _kept(
     rng: np.random.Generator,
 ) -> Kept | None:
     """Return what to keep in this step: levels, and what costs too much to change; None if nothing is left with it."""
-    space, champion = known.ledger.space, known.champion
+    space, champion = known.space, known.champion
     kept = None if changes is None else changes.kept(space)
     if kind in ("improve", "refine") and champion is not None:
         kept = promising_levels(known.model, space, champion, known.tried, strategy, floor, changes, rng) or kept
@@ -149,7 +149,7 @@ def _opponent(known: Knowledge, strategy: Strategy, rng: np.random.Generator) ->
         best += [i for i in np.argsort(-means, kind="stable") if i != best[0]][: strategy.search.others]
     around, counts = centres(known, strategy)
     lengthscales = known.model.hyper.kernel.lengthscales
-    U = candidates(known.ledger.space, around, counts, lengthscales, strategy.uniform, rng, strategy.search)
+    U = candidates(known.space, around, counts, lengthscales, strategy.uniform, rng, strategy.search)
     U = U[known.passable(U) > strategy.telling.likely_valid]
 
     draws = strategy.acquiring.screening_draws
@@ -169,7 +169,7 @@ def _fill(
     The row farthest from everything tried would lie on the border of the space, where little ground is near. The
     search for valid ground costs scrap, so the risk that may be run does not bound it before it is the least.
     """
-    space = known.ledger.space
+    space = known.space
     ground = space.sample(strategy.uniform, rng, known.tried) if space.every is None else rng.permutation(space.every)
     if not len(ground):
         raise SpaceError(space.nothing_found)

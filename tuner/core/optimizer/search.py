@@ -165,6 +165,8 @@ def _follow(
     if not free.size:
         return start, value
 
+    spans = space.spans[free]
+
     def objective(part: FloatArray) -> tuple[float, FloatArray]:
         row = start.copy()
         row[free] = part
@@ -176,11 +178,11 @@ def _follow(
         start[free],
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0.0, 1.0)] * len(free),
+        bounds=[(low, high) for low, high in spans],
         options={"maxiter": numbers.iterations},
     )
     end = start.copy()
-    reached_part = np.clip(found.x, 0.0, 1.0)
+    reached_part = np.clip(found.x, spans[:, 0], spans[:, 1])
     # a climb that leaves the feasible region goes back along its way
     for _ in range(30):
         end[free] = reached_part

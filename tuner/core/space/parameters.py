@@ -40,6 +40,11 @@ class _Checked:
                 f"{self.name}: change_cost: must be a number of parts, 0 or more, not {self.change_cost!r}"
             )
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """The lowest and the highest coordinate of a number."""
+        return 0.0, 1.0
+
     def checked(self, value: Any) -> Any:
         """Return the value in the type of its kind and as it is on the grid, or say what is wrong with it."""
         return self.domain.legal(value)
@@ -143,17 +148,22 @@ class Stepped(_Checked):
         """How many values there are."""
         return len(self.grid)
 
+    @property
+    def last(self) -> int:
+        """The place of `high` on the grid."""
+        return len(self.grid) - 1
+
     def level(self, index: int) -> float:
         """Return the index-th value; the first is exactly `low`, the last exactly `high`."""
         return float(self.grid[index])
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value on the grid."""
-        return [round((self.checked(value) - self.low) / self.step) / (self.levels - 1)]
+        return [round((self.checked(value) - self.low) / self.step) / self.last]
 
     def indices(self, u: FloatArray) -> IntArray:
         """Return the nearest level of each coordinate (p, 1)."""
-        return np.rint(np.clip(u[:, 0], 0.0, 1.0) * (self.levels - 1)).astype(np.intp)
+        return np.rint(np.clip(u[:, 0], 0.0, 1.0) * self.last).astype(np.intp)
 
     def column(self, u: FloatArray) -> FloatArray:
         """Return the values of coordinates (p, 1)."""
@@ -161,11 +171,11 @@ class Stepped(_Checked):
 
     def snap(self, u: FloatArray) -> FloatArray:
         """Return the coordinates of the nearest levels."""
-        return (self.indices(u) / (self.levels - 1))[:, None]
+        return (self.indices(u) / self.last)[:, None]
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Draw coordinates uniformly from the grid."""
-        return (rng.integers(self.levels, size=count) / (self.levels - 1))[:, None]
+        return (rng.integers(self.levels, size=count) / self.last)[:, None]
 
     def value(self, u: FloatArray) -> Value:
         """Return the value of one coordinate (1,)."""

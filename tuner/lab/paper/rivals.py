@@ -119,7 +119,7 @@ def choose_as_paper(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.rand
     if champion is None:
         return choose(known, strategy, "design", 1.0, rng)
     # drawn before anything that depends on the model: the same candidates for all methods of a seed
-    candidates = known.ledger.space.sample(strategy.uniform, rng)
+    candidates = known.space.sample(strategy.uniform, rng)
     seed = int(rng.integers(2**31))
     wanted: Acquisition
     if aim.acquisition == "ucb":
@@ -128,7 +128,7 @@ def choose_as_paper(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.rand
         wanted = known.model.function_draw(seed=seed)
     else:
         wanted = InformationGain(known.model, champion, information_weight(aim.acquisition))
-    return Choice(maximise(wanted, known.ledger.space, candidates, known.tried)[0], aim.acquisition)
+    return Choice(maximise(wanted, known.space, candidates, known.tried)[0], aim.acquisition)
 
 
 def paper_optimizer(
