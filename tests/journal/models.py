@@ -127,6 +127,8 @@ def _plain(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
         return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
     if origin is list:
         return st.lists(values(arguments[0]), min_size=_limit(limits, "min_length", 0), max_size=3)
+    if origin is tuple and Ellipsis not in arguments:
+        return st.tuples(*map(values, arguments))
     if origin is tuple:
         return st.lists(values(arguments[0]), min_size=_limit(limits, "min_length", 0), max_size=3).map(tuple)
     if isinstance(annotation, type) and issubclass(annotation, Enum):

@@ -64,7 +64,7 @@ MOVES: dict[type[c.CommandBase], Move] = {
     c.Narrow: Move(_ANY),
     c.Free: Move(_ANY),
     c.Acknowledge: Move(_ANY),
-    c.AskAgain: Move(_TUNING, cannot="nobody can be asked again"),
+    c.AskAgain: Move(_TUNING, cannot="ask_again"),
     # the daemon's own: what begins something needs a campaign that tunes, what reports something is always heard
     c.Propose: Move(_EXECUTE),
     c.Ask: Move(_EXECUTE),
