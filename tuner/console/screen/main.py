@@ -151,7 +151,7 @@ class MainScreen(Screen[None]):
             self.draw("waiting", waiting(words, session, view, width))
             self.draw("budget", Text(fit(budget(words, session, view), width)))
         else:
-            self.draw("waiting", Text(session.lost or str(session.trouble or ""), STRONG))
+            self.draw("waiting", Text(words.told(session.lost or str(session.trouble or "")), STRONG))
         text, bad = self.console.message()
         self.draw("message", Text(text, ALARM if bad else ""))
         lines = max(1, -(-cell_len(text) // max(1, width)))
