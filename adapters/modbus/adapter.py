@@ -302,6 +302,6 @@ def _new_client(s: ModbusConnection, timeout_s: float) -> ModbusTcpClient | Modb
         if s.tls.certificate_file:
             context.load_cert_chain(s.tls.certificate_file, s.tls.key_file)
     except OSError as error:
-        raise RefusedError(f"the certificates for {where(s)} cannot be used: {error}") from error
+        raise RefusedError(say("machine.certificates", where=where(s), why=str(error))) from error
     context.check_hostname = False  # pymodbus does not tell the context whom it calls
     return ModbusTlsClient(s.host or "", sslctx=context, port=s.port or 802, timeout=timeout_s, retries=0)

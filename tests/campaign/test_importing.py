@@ -12,7 +12,7 @@ from tuner.campaign.importing import import_of
 from tuner.campaign.model_input import model_input, optimizer_state
 from tuner.campaign.state import Stage
 from tuner.compute.tasks import fallback, next_step
-from tuner.core.optimizer.records import Memory
+from tuner.core.optimizer.records import Memory, Proposal
 from tuner.daemon.journal_thread import STATE
 
 
@@ -54,9 +54,8 @@ def tuned() -> Driver:
 def computed(campaign, x, n) -> None:
     """The model's own step, but at a setting of the test's choice: the memory is a real one."""
     result = next_step(json.loads(json.dumps(model_input(campaign.state))))
-    proposal = {**result["proposal"], "setting": {"x": x, "n": n}}
-    told = {"proposal": proposal, "source": "model", "model": result["model"]}
-    campaign.tell(c.Propose.model_validate_json(json.dumps(told)))
+    proposal = Proposal.from_json({**result["proposal"], "setting": {"x": x, "n": n}})
+    campaign.tell(c.Propose(proposal=proposal, source="model", model=Memory.from_json(result["model"])))
 
 
 def again(brought: ImportEarlier) -> ImportEarlier:

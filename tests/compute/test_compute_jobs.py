@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from tuner.basics.sentences import from_json
 from tuner.compute.backend import ComputeCancelled, ComputeError, ComputeTimeout
 from tuner.compute.jobs import Jobs
 from tuner.compute.worker import DONE, FAILED, answer
@@ -167,5 +168,10 @@ async def test_a_closed_backend_says_so():
 
 def test_a_worker_answers_by_a_result_or_a_sentence():
     assert answer(b'{"name":"ping","payload":{"a":[1.5]}}') == DONE + b'{"a":[1.5]}'
-    assert answer(b'{"name":"dance","payload":{}}').startswith(FAILED + b"dance failed: ValueError: there is no such")
-    assert answer(b"{").startswith(FAILED + b"? failed: JSONDecodeError")
+    for request, text in (
+        (b'{"name":"dance","payload":{}}', "dance failed: ValueError: there is no such"),
+        (b"{", "? failed: JSONDecodeError"),
+    ):
+        failed = answer(request)
+        assert failed.startswith(FAILED)
+        assert from_json(json.loads(failed[1:])).startswith(text)

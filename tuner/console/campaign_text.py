@@ -98,8 +98,9 @@ def wait_text(words: Words, view: CampaignView) -> str:
     waiting = view.waiting
     if waiting is None:
         return ""
-    text = words.told(waiting.text)
-    return words(f"wait.{waiting.awaited}", text=text) if waiting.awaited in _AWAITED else text
+    if waiting.awaited not in _AWAITED:
+        return words.told(waiting.text)
+    return words(f"wait.{waiting.awaited}", text=waiting.text)
 
 
 def by_hand_text(words: Words, view: CampaignView, separator: str = ", ") -> str:

@@ -186,7 +186,7 @@ class Lines:
         except TimeoutError:
             if self.session.linked:
                 raise UnreachableError(self.words("cannot.no_campaign")) from None
-            raise UnreachableError(self.session.lost or self.words("cannot.no_link")) from None
+            raise UnreachableError(self.words.told(self.session.lost or self.words("cannot.no_link"))) from None
 
     async def _begin(self) -> None:
         actions = self.actions

@@ -66,7 +66,8 @@ class Shown:
         self._login = login
         self._words: Words = seat.actions.words
         names = list(shared.campaigns)
-        if seat.actions.campaign not in names and len(names) == 1:
+        # not before all have been seen: the one asked for may come last
+        if shared.complete and seat.actions.campaign not in names and len(names) == 1:
             seat.actions.campaign = names[0]
 
     def fields(self, name: str) -> dict[str, Any]:

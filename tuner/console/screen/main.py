@@ -160,7 +160,7 @@ class MainScreen(Screen[None]):
             kept = restricted_text(words, view, width - cell_len(used) - 3)
             self.draw("budget", Text(fit(f"{used} · {kept}" if kept else used, width)))
         else:
-            self.draw("waiting", Text(session.lost or str(session.trouble or ""), STRONG))
+            self.draw("waiting", Text(words.told(session.lost or str(session.trouble or "")), STRONG))
         text, bad = self.console.message()
         self.draw("message", Text(text, ALARM if bad else ""))
         lines = (max(1, -(-cell_len(text) // max(1, width))), *(one.plain.count("\n") for one in pieces))
