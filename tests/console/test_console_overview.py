@@ -8,11 +8,13 @@ from tests.console.test_console_pieces import NOW, X, judgment, view
 from tuner.console.campaign_text import folded
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.pages.alarms import alarm_lines
+from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.overview import reigns
 from tuner.console.requests import CannotError
 from tuner.console.restricting import request_for, restricted_text, restriction_lines
 from tuner.console.screen import drawing
-from tuner.wire.messages import AlarmView, MachineView, RestrictionView, TrialView
+from tuner.wire.messages import AlarmView, ChampionBody, MachineView, RestrictionView, TrialView
+from tuner.wire.model_answers import Recommendation, WindowView
 
 GATE = X.model_copy(update={"name": "gate", "kind": "choice", "choices": ["edge", "fan", "tunnel"], "low": None})
 
@@ -121,3 +123,23 @@ def test_a_long_sentence_is_folded_between_words():
     assert all(len(line) <= 40 for line in lines)
     assert folded(text, 40, 2)[-1].endswith("…")
     assert folded("请核对机器显示与请求的参数", 10, 9) == ["请核对机器", "显示与请求", "的参数"]
+
+
+def test_a_window_is_found_by_the_parameters_name_and_not_by_its_label():
+    labelled = X.model_copy(update={"label": "gap at the nozzle"})
+    part = trial(1).model_copy(update={"setting": {X.name: 1.0}, "lot": "", "source": "model"})
+    page = ChampionPage("press")
+    page.recommended = Recommendation(
+        setting={X.name: 1.0},
+        champion=None,
+        same_as_champion=True,
+        p_better=0.5,
+        p_valid=0.9,
+        window=[WindowView(name=X.name, low=0.5, high=1.5, below="limit", above="valid", options=[])],
+        window_valid=0.9,
+        outside=[X.name],
+    )
+    page.body = ChampionBody(champion=None, judgments=[]).model_copy(update={"champion": part})
+    told = "\n".join(line.plain for line in page.lines(Words("en"), None, view(parameters=[labelled])))
+    assert "[0.50 to 1.50 mm]" in told
+    assert "outside of what is allowed for now: gap at the nozzle" in told

@@ -96,8 +96,11 @@ async def test_w_in_the_history_has_a_comparison_asked_again(running):
         await hands.said("taken")
         await hands.question()
         await hands.press("t")
-        await hands.until(lambda: "better (ines" in hands.text(), "a judgment")
-        await hands.press("down", "w")
+        await hands.until(lambda: hands.app.screen.page.judgments, "a judgment")
+        judged = {one.left for one in hands.app.screen.page.judgments if one.retracted is None}
+        while hands.app.screen.chosen.number not in judged:
+            await hands.press("down")
+        await hands.press("w")
         await hands.until(lambda: "will be asked again" in hands.app.message()[0], "the acknowledgement")
     with running.client() as client:
         assert any(event.type == "look_wanted" for event in client.history(PRESS).events)
