@@ -184,6 +184,10 @@ def test_a_part_of_an_open_question_that_is_made_again_closes_it_and_takes_its_p
     assert campaign.state.duel.pair == {3, 4}
     campaign.judge(new_wins=False)
     assert campaign.state.champion == 2, "what is said of a part counts for its setting"
+    asked = Optimizer.from_state(
+        space_from_json(model_input(campaign.state)["space"]), model_input(campaign.state)["state"]
+    )
+    assert asked.question() is None, "the model asks about no part that stands for another"
     assert campaign.refold() == campaign.state
 
 

@@ -42,6 +42,7 @@ NOT_RUN = {
     r"tuner init": "asks a person; tests/setup/test_init.py types the answers",
     r"tuner web --listen .*": "needs people and a certificate; tests/web/test_page_people.py runs it",
     r"tuner people (add|pin|badge|disable|sessions --end) .*": "asks for a PIN; tests/cli runs it",
+    r"tuner campaign acknowledge CAMPAIGN ALARM": "needs an alarm; tests/campaign/test_alarms.py has some",
     r"tuner campaign confirm CAMPAIGN CHANGE": "needs a change by hand; tests/campaign/test_by_hand.py has some",
     r"tuner bench .*": _MINUTES,
     r"python -m tests\.faults\.fuzz_guided TARGET": "needs atheris; tests/faults/test_fuzz_parsers.py reads its corpus",

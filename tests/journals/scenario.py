@@ -1,4 +1,4 @@
-"""Five campaigns with every feature in use, driven through the real engine by a clock of their own."""
+"""Six campaigns with every feature in use, driven through the real engine by a clock of their own."""
 
 import asyncio
 import dataclasses
@@ -305,6 +305,31 @@ async def again(desk: Desk) -> None:
         pass
 
 
+async def steered(desk: Desk) -> None:
+    """Parameters restricted for a while, an alarm acknowledged, a comparison asked again, a part remade."""
+    name = "steered"
+    await desk.tell(name, c.Create(terms=terms(PRESS, machine="press-6")))
+    await desk.ask(name, c.Start())
+    await desk.work(name, 3)
+    await desk.ask(name, c.Freeze(parameter="x2", value=1.5, until="shift", reason="the insert is worn"))
+    await desk.ask(name, c.Narrow(parameter="x1", low=1.0, high=9.0, reason="too wide"), refused="bad_request")
+    await desk.ask(name, c.Narrow(parameter="x1", low=1.0, high=3.75, reason="the resin degrades"))
+    await desk.ask(name, c.Freeze(parameter="x1", value=2.0, reason="x"), ANNA, refused="denied")
+    await desk.work(name, 5)
+    await desk.ask(name, c.Free(parameter="x1", reason="another resin"))
+    while desk.state(name).duel is None:
+        await desk.step(name)
+    await desk.ask(name, c.AskAgain(judgment=1), BEN)
+    await desk.ask(name, c.Repeat(trial=desk.state(name).trials[-1].number), ANNA)
+    await desk.tell(name, c.Fault(text="the pump is hot"))
+    await desk.ask(name, c.Acknowledge(alarm=1), BEN)
+    await desk.step(name)
+    desk.now += timedelta(hours=9)
+    await desk.tell(name, c.Tick())
+    await desk.ask(name, c.Resume(), BEN)
+    await desk.work(name, 7)
+
+
 async def play(directory: Path) -> dict[str, State]:
     """Make the journal; the states as they were in memory at its end."""
     archive = await JournalThread.open(directory)
@@ -312,10 +337,10 @@ async def play(directory: Path) -> dict[str, State]:
     await desk.engine.load()
     work = asyncio.create_task(desk.engine.run())
     try:
-        for campaign in (mould, press, hands, dry, again):
+        for campaign in (mould, press, hands, dry, again, steered):
             await asyncio.wait_for(campaign(desk), 600)
         await desk.engine.close()
-        return {name: desk.state(name) for name in ("mould", "press", "hands", "dry", "again")}
+        return {name: desk.state(name) for name in ("mould", "press", "hands", "dry", "again", "steered")}
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

@@ -15,7 +15,8 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture(scope="module")
 def running():
-    with daemon(campaign_text("press", trials=500) + campaign_text("mill", machine="read_back_error = 0.5")) as one:
+    mill = campaign_text("mill", machine="read_back_error = 0.5", policy="operators_restrict = true")
+    with daemon(campaign_text("press", trials=500) + mill) as one:
         yield one.start()
 
 
@@ -81,6 +82,38 @@ def test_an_alarm_says_since_when_what_to_do_and_what_the_journal_knows_of_it(ru
     assert f"Fault: {view.fault}" in text
     assert "Mend the cause at the machine" in text
     assert view.fault in text.partition("<td>hold</td>")[2]
+
+
+def test_somebody_acknowledges_an_alarm(running, forms):
+    with running.client() as client:
+        until(client, "mill", lambda view: view.alarms and view.mode == "Held")
+    forms.sign_in("nora")
+    forms.send("/show", campaign="mill")
+    while 'action="/acknowledge"' not in forms.open("/alarms"):
+        pass
+    forms.send("/acknowledge", number="1")
+    assert forms.said == "alarm 1 acknowledged"
+    while "acknowledged by nora" not in forms.open("/alarms"):
+        pass
+    forms.send("/acknowledge", number="99")
+    assert forms.said == "Every alarm is acknowledged."
+
+
+def test_a_parameter_is_kept_and_freed_by_a_form_where_the_policy_lets_operators(running, forms):
+    forms.sign_in("nora")
+    forms.send("/restrict", parameter="x1", allowed="2..4", until="shift", reason="worn")
+    assert "only engineers restrict parameters" in forms.said, "the press has no such policy"
+    forms.send("/show", campaign="mill")
+    assert 'action="/restrict"' in forms.open("/engineer")
+    forms.send("/restrict", parameter="x1", allowed="9..12", until="shift", reason="worn")
+    assert "must lie between 0 and 5" in forms.said
+    forms.send("/restrict", parameter="x1", allowed="2..4", until="shift", reason="worn")
+    assert forms.said == "x1 2..4: kept for now"
+    assert "x1 2.000 to 4.000 mm until" in unescape(forms.open("/engineer"))
+    forms.send("/restrict", parameter="x1", lift="yes")
+    assert forms.said == "x1 is not restricted any more"
+    forms.send("/restrict", parameter="nothing", allowed="1", reason="x")
+    assert forms.said == "Nothing is chosen."
 
 
 def test_nobody_acts_before_signing_in(running, forms):

@@ -37,7 +37,7 @@ def optimizer_state(state: State) -> OptimizerState:
         tray=policy.tray,
         looks_per_part=policy.looks_per_part if policy.repeat_after is None else 1.0,
         fits=state.memory.fits or dict.fromkeys(FITS),
-        trials=(*map(_told, state.trials), *earlier),
+        trials=(*(_told(trial, stands=trial.number in state.remade) for trial in state.trials), *earlier),
         judgments=(
             *(
                 Judgment.of(judgment, number=place, operator=operators[judgment.operator])
@@ -53,9 +53,13 @@ def operator_names(state: State) -> list[str]:
     return list(dict.fromkeys(judgment.operator for judgment in state.active))
 
 
-def _told(trial: CampaignTrial) -> Trial:
-    """What the optimiser needs to know: people's reasons stay in the daemon."""
-    left_out = "left out" if trial.excluded is not None or trial.stage is Stage.DROPPED else None
+def _told(trial: CampaignTrial, *, stands: bool) -> Trial:
+    """What the optimiser needs to know: people's reasons stay in the daemon.
+
+    A part that `stands` for another trial's is not asked about by its own number: what is said of it is the other's.
+    """
+    hidden = trial.excluded is not None or trial.stage is Stage.DROPPED or (stands and trial.usable)
+    left_out = "left out" if hidden else None
     return Trial.of(
         trial,
         valid=trial.valid if trial.stage is Stage.DONE else None,

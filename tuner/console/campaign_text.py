@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from tuner.basics.vocabulary import Mode, Phase
 from tuner.console.language import Words
@@ -235,6 +235,18 @@ def fit(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)).rstrip() + "…"
+
+
+def folded(text: str, width: int, most: int) -> list[str]:
+    """A sentence in lines, broken between words where there are any; the last of `most` is cut if it must be."""
+    lines, rest = list[str](), text
+    while cell_len(rest) > width and len(lines) < most - 1:
+        head = chop_cells(rest, width)[0]
+        space = head.rfind(" ")
+        at = space if space > len(head) // 2 and rest[len(head) : len(head) + 1] not in ("", " ") else len(head)
+        lines.append(rest[:at].rstrip())
+        rest = rest[at:].lstrip()
+    return [*lines, fit(rest, width)]
 
 
 def pad(text: str, width: int) -> str:

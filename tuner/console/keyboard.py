@@ -124,10 +124,10 @@ UNSEEN = (  # on no key bar, for there is no room
 HISTORY = (
     Key("e", "exclude", "exclude", None, _in("trial.exclude")),
     Key("z", "retract", "retract", None, _in("judgment.retract")),
-    Key("w", "again", "again", None, _in("duel.again", *_TUNING)),
+    Key("w", "again", "again", None, _in("judgment.again", *_TUNING)),
     Key("+", "more", "more"),
 )
-WHY = (Key("w", "again", "again", None, _in("duel.again", *_TUNING)),)
+WHY = (Key("w", "again", "again", None, _in("judgment.again", *_TUNING)),)
 ALARMS = (Key("a", "acknowledge", "acknowledge", None, _in("alarm.acknowledge"), unacknowledged),)
 CHAMPION = (Key("y", "copy", "copy"),)
 BACK = Key("Esc", "back", "back")

@@ -36,7 +36,7 @@ TEXTS = {
     "parameter.narrow": "restricted",
     "parameter.free": "freed",
     "alarm.acknowledge": "acknowledged",
-    "duel.again": "again",
+    "judgment.again": "again",
 }
 UNSCRAPPED, TOLD_VALID = "unscrapped", "told_valid"  # an outcome has other texts where the part is valid
 _ANSWERS = frozenset({"judgment.give", "judgment.tie"})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tuner.basics.vocabulary import Mode
+from tuner.basics.vocabulary import Mode, Role
 from tuner.console.keyboard import ALARMS, Key
 from tuner.console.language import Words
 from tuner.console.pages.alarms import alarm_text, next_text, seen_text
@@ -20,11 +20,17 @@ def restricting(words: Words, view: CampaignView, rights: Welcome | None) -> dic
     """What is restricted now, and what the form offers; without the right to it there is no form."""
     return {
         "restrictions": list(zip(restriction_lines(words, view), view.restrictions, strict=True)),
-        "may_restrict": rights is not None and "parameter.freeze" in rights.ops,
+        "may_restrict": _may_restrict(view, rights),
         "choices": [(one.name, f"{one.called} ({limits_text(words, one)})") for one in view.parameters],
         "reasons": words("ask.keep_reasons").split("|"),
         "shift": SHIFT,
     }
+
+
+def _may_restrict(view: CampaignView, rights: Welcome | None) -> bool:
+    if rights is None or "parameter.freeze" not in rights.ops:
+        return False
+    return rights.role == Role.ENGINEER or view.operators_restrict
 
 
 async def restrict(seat: Seat, fields: Mapping[str, str]) -> None:

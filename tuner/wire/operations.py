@@ -187,7 +187,7 @@ class Operations:
     def acknowledge(self, campaign: str, alarm: int) -> None:
         """Say that somebody has seen an alarm."""
 
-    @operation("duel.again", p.AskAgain, EventsAfter, PEOPLE, "look_wanted")
+    @operation("judgment.again", p.AskAgain, EventsAfter, PEOPLE, "look_wanted")
     def look_again(self, campaign: str, judgment: int) -> None:
         """Ask for the comparison of two parts again, because answers contradict each other."""
 

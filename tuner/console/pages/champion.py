@@ -81,10 +81,10 @@ class ChampionPage(Page):
         windows = {one.name: one for one in have.window}
         for row, change, parameter in zip(compared, changes, view.parameters, strict=True):
             line = Text(f"    {pad(row.name, wide)}  {pad(row.value, wider)}  {pad(change, widest)}".rstrip(), STRONG)
-            if row.name in windows:
+            if parameter.name in windows:
                 room = wide + wider + widest + 10
                 line.pad_right(max(0, room - line.cell_len))
-                line.append(window(words, windows[row.name], parameter))
+                line.append(window(words, windows[parameter.name], parameter))
             lines.append(line)
         if have.window_valid is not None:
             kept = {"valid": words.percent(have.window_valid), "better": words.percent(have.window_better or 0.0)}

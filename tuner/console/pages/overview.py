@@ -6,16 +6,17 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.text import Text
 
-from tuner.console.campaign_text import bar, fit, pad
+from tuner.console.campaign_text import bar, fit, folded, pad
 from tuner.console.language import Words
 from tuner.console.pages.page import QUIET, STRONG, Page
 from tuner.console.restricting import restriction_lines
 from tuner.console.session import Session
 from tuner.console.slice_text import best_of, strip
-from tuner.errors import TunerError
+from tuner.core.optimizer.champion import champion_of
+from tuner.core.optimizer.records import Judgment
 from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
-from tuner.wire.model_answers import Explanation, Slices
+from tuner.wire.model_answers import Explanation, Slices, SliceView
 
 _MOST = 200  # trials
 _STAR, _DOT, _SCRAP, _OPEN = "★", "·", "x", "?"
@@ -30,26 +31,24 @@ class OverviewPage(Page):
     judgments: Sequence[JudgmentView] = ()
     explained: Explanation | None = None
     slices: Slices | None = None
-    n = 0  # the campaign's event that it is of
 
     async def fetch(self, client: AsyncClient) -> AsyncIterator[None]:
         """Ask for the trials, then the model."""
+        await self.fetch_trials(client)
+        yield
+        await self.fetch_model(client)
+        yield
+
+    async def fetch_trials(self, client: AsyncClient) -> None:
+        """Ask what was tried, which takes a moment."""
         page = await client.trials(self.campaign, limit=_MOST)
         self.trials, self.judgments = page.trials[::-1], page.judgments[::-1]
-        yield
+
+    async def fetch_model(self, client: AsyncClient) -> None:
+        """Ask the model, which takes seconds; what it said before stays until then."""
         if any(trial.valid for trial in self.trials):
             self.explained = await client.explanation(self.campaign)
-            yield
             self.slices = await client.slices(self.campaign)
-            yield
-
-    async def look(self, client: AsyncClient) -> AsyncIterator[None]:
-        """Ask again; without an answer of the model what was known stays."""
-        try:
-            async for one in self.fetch(client):
-                yield one
-        except TunerError as error:
-            self.failed = str(error)
 
     def lines(self, words: Words, session: Session, view: CampaignView) -> list[Text]:
         """For plain lines: as wide as most terminals are."""
@@ -65,6 +64,13 @@ class OverviewPage(Page):
         elif self.loading:
             lines += [Text(), Text(words("champion.computing"), QUIET)]
         return lines[:height]
+
+    @property
+    def first(self) -> SliceView | None:
+        """The parameter that matters most."""
+        shares = self.explained.importance if self.explained is not None else {}
+        have = self.slices.slices if self.slices is not None else []
+        return max(have, key=lambda cut: shares.get(cut.name, 0.0), default=None)
 
     def _progress(self, words: Words, view: CampaignView, width: int) -> list[Text]:
         """A mark for each trial, and the champions one after the other."""
@@ -82,8 +88,7 @@ class OverviewPage(Page):
         while len(chain) > 2 and cell_len(" → ".join(chain)) > width - 2:
             chain = ["…", *chain[2:]] if chain[0] == "…" else ["…", *chain[1:]]
         lines.append(Text(fit(" → ".join(chain), width)))
-        lines.append(Text(fit(words("panel.legend"), width), QUIET))
-        return lines
+        return lines + [Text(line, QUIET) for line in folded(words("panel.legend"), width, 2)]
 
     def _importance(self, words: Words, view: CampaignView, width: int) -> list[Text]:
         shares = self.explained.importance if self.explained is not None else {}
@@ -115,7 +120,8 @@ def _restricted(words: Words, view: CampaignView, width: int) -> list[Text]:
     have = restriction_lines(words, view)
     if not have:
         return []
-    return [Text(words("restriction.title"), STRONG), *(Text(fit(line, width)) for line in have), Text()]
+    lines = [Text(line) for text in have for line in folded(text, width, 3)]
+    return [Text(words("restriction.title"), STRONG), *lines, Text()]
 
 
 def _mark(trial: TrialView, champions: Sequence[int]) -> str:
@@ -127,11 +133,19 @@ def _mark(trial: TrialView, champions: Sequence[int]) -> str:
 
 
 def reigns(trials: Sequence[TrialView], judgments: Sequence[JudgmentView]) -> list[int]:
-    """The champions one after the other, as each was at its time: the first valid trial, then whoever beat it."""
+    """The champions one after the other: after each answer, by all that counts of what was said until then."""
     valid = [trial.number for trial in trials if trial.valid and trial.excluded is None]
+    said = [
+        Judgment(number=one.number, left=one.left, right=one.right, winner=one.winner)
+        for one in sorted(judgments, key=lambda judgment: judgment.number)
+        if one.retracted is None
+    ]
     found = valid[:1]
-    for one in sorted(judgments, key=lambda judgment: judgment.number):
-        beaten = one.left if one.winner == one.right else one.right
-        if one.retracted is None and one.winner is not None and found and beaten == found[-1] and one.winner in valid:
-            found.append(one.winner)
+    for count in range(1, len(said) + 1):
+        made = [number for number in valid if number <= max(max(one.left, one.right) for one in said[:count])]
+        champion = champion_of(made, said[:count])[0]
+        if champion is not None and champion in found:
+            found = found[: found.index(champion) + 1]  # an answer that was a slip has made nobody champion
+        elif champion is not None:
+            found.append(champion)
     return found

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,6 +14,7 @@ from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from tuner.console.campaign_text import pad
 from tuner.console.screen.keybar import Touchable
 from tuner.console.ui import LONGEST, Choice
 
@@ -35,9 +37,10 @@ class Dialog(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Static(Text(self._question, "bold"), classes="question")
             yield from self.compose_body()
+            wide = max((cell_len(choice.words) for choice in self._choices.values() if choice.about), default=0)
             for choice in (*self._choices.values(), self._leave):
-                about = f"   {choice.about}" if choice.about else ""
-                text = Text.assemble((f" {choice.key} ", "bold reverse"), f"  {choice.words}{about}")
+                about = f"{pad(choice.words, wide)}   {choice.about}" if choice.about else choice.words
+                text = Text.assemble((f" {choice.key} ", "bold reverse"), f"  {about}")
                 yield Touchable(partial(self.dismiss, choice.value or None), text, classes="choice")
 
     def compose_body(self) -> ComposeResult:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.text import Text
 
 from tuner.basics.vocabulary import ENDED, Mode, Phase
@@ -13,6 +13,7 @@ from tuner.console.campaign_text import (
     beside_text,
     brief,
     fit,
+    folded,
     machine_text,
     pace,
     pad,
@@ -28,7 +29,6 @@ from tuner.core.space.values import Value
 from tuner.wire.messages import CampaignView, TrialView
 
 _LARGE_LINES = 7  # a large tag, the title above it and a line below
-_LEAST_ROWS = 3
 _MARGIN = 2
 _MOST_WAITING = 4
 
@@ -111,18 +111,6 @@ def wrapped(pieces: Sequence[str], room: int, note: str = "") -> list[str]:
     return [fit(one, room - (cell_len(note) if not number else 0)) for number, one in enumerate([*lines, line])]
 
 
-def folded(text: str, width: int, most: int) -> list[str]:
-    """A sentence in lines, broken between words where there are any; the last of `most` is cut if it must be."""
-    lines, rest = list[str](), text
-    while cell_len(rest) > width and len(lines) < most - 1:
-        head = chop_cells(rest, width)[0]
-        space = head.rfind(" ")
-        at = space if space > len(head) // 2 and rest[len(head) : len(head) + 1] not in ("", " ") else len(head)
-        lines.append(rest[:at].rstrip())
-        rest = rest[at:].lstrip()
-    return [*lines, fit(rest, width)]
-
-
 def column(
     words: Words,
     view: CampaignView,
@@ -138,7 +126,7 @@ def column(
     text.append(fit(f"{title}   {about_part(words, trial)}", inner) + "\n", STRONG)
     large = height >= _LARGE_LINES + len(view.parameters)
     lines = large_letters(trial.tag, large=large)
-    if max(len(line) for line in lines) > inner or height < 1 + len(lines) + min(_LEAST_ROWS, len(view.parameters)):
+    if max(len(line) for line in lines) > inner or height < 1 + len(lines) + len(view.parameters):
         lines = [trial.tag]  # the setting matters more than large letters
     text.append("\n".join(lines) + "\n", STRONG)
     have = rows(words, view.parameters, trial.setting, other)
@@ -173,14 +161,17 @@ def waiting(words: Words, session: Session, view: CampaignView, width: int) -> T
     if view.duel is not None and view.phase == Phase.ASKING:
         sentence = f"{words('duel.number', number=view.duel.number)}: {sentence}"
     room = width - cell_len(told) - 2
-    first, *more = folded(sentence, room, 2)
+    beside = beside_text(words, view)
+    reason = words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""))
+    most = 2 if beside or reason else _MOST_WAITING - 1
+    first = folded(sentence, room, 2)[0]
+    rest = sentence.removeprefix(first).strip() if sentence.startswith(first) else ""
+    more = folded(rest, width, most - 1) if rest else []
     text = Text(no_wrap=True)
     text.append(pad(first, room) + "  ", STRONG)
     text.append(told + "\n", QUIET)
     for line in more:
         text.append(line + "\n", STRONG)
-    beside = beside_text(words, view)
-    reason = words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""))
     if beside or reason:
         style = ALARM if view.fault else STRONG if beside else ""
         lines = folded("  ".join(filter(None, (beside, reason))), width, _MOST_WAITING - 1 - len(more))

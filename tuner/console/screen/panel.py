@@ -1,5 +1,7 @@
 """The panel of a large terminal: it asks for itself when something happened, one campaign at a time."""
 
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
@@ -7,20 +9,31 @@ from textual import work
 
 from tuner.console.language import Words
 from tuner.console.pages.overview import OverviewPage
+from tuner.console.pages.page import QUIET, STRONG
 from tuner.console.screen.keybar import Line
+from tuner.console.screen.plot import plot
+from tuner.errors import TunerError
+from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView
 
 if TYPE_CHECKING:
     from tuner.console.screen.app import ConsoleApp
 
+_LEAST_PLOT = 13  # lines: a picture, its axis, its title and its legend
+
 
 class Panel(Line):
-    """How the champion came about, what matters, what is believed."""
+    """How the champion came about, what matters, what is believed; and a picture where there is room."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._page: OverviewPage | None = None
-        self._asking = False
+        self._of: dict[str, int] = {}  # what was asked for last, and of which event of the campaign
+        self._busy: set[str] = set()
+
+    @property
+    def console(self) -> "ConsoleApp":
+        return cast("ConsoleApp", self.app)
 
     def put(self, words: Words, view: CampaignView | None) -> None:
         """Draw what is known, and ask for what is new."""
@@ -28,23 +41,36 @@ class Panel(Line):
             self.draw(Text())
             return
         if self._page is None or self._page.campaign != view.name:
-            self._page = OverviewPage(view.name)
-        self.draw(Text("\n", no_wrap=True).join(self._page.drawn(words, view, *self.content_size)))
-        if self._page.n != view.n and not self._asking:
-            self._ask(self._page, view.n)
+            self._page, self._of = OverviewPage(view.name), {}
+        self.draw(Text("\n", no_wrap=True).join(self._drawn(words, view, self._page)))
+        self._ask("trials", self._page, self._page.fetch_trials, view.n)
+        self._ask("model", self._page, self._page.fetch_model, view.n)
+
+    def _drawn(self, words: Words, view: CampaignView, page: OverviewPage) -> list[Text]:
+        width, height = self.content_size
+        lines = page.drawn(words, view, width, height)
+        cut, left = page.first, height - len(lines) - 1
+        parameter = next((one for one in view.parameters if cut is not None and one.name == cut.name), None)
+        if cut is None or parameter is None or left < _LEAST_PLOT:
+            return lines
+        picture = plot(words, cut, parameter, page.trials, width, left - 2)
+        title = Text(f"{parameter.called}: {words('parameters.quality')}", STRONG)
+        return [*lines, Text(), title, *map(Text, picture), Text(words("parameters.legend"), QUIET)]
+
+    def _ask(self, what: str, page: OverviewPage, fetch: Callable[[AsyncClient], Awaitable[None]], n: int) -> None:
+        """Ask once for each event, and not again before there was an answer."""
+        if self._of.get(what) != n and what not in self._busy and (what == "trials" or page.trials):
+            self._of[what] = n
+            self._fetch(what, page, fetch)
 
     @work
-    async def _ask(self, page: OverviewPage, n: int) -> None:
-        console = cast("ConsoleApp", self.app)
-        self._asking = True
+    async def _fetch(self, what: str, page: OverviewPage, fetch: Callable[[AsyncClient], Awaitable[None]]) -> None:
+        self._busy.add(what)
         try:
-            async for _ in page.look(console.session.client):
-                self._draw_again()
+            with suppress(TunerError):  # what was known stays
+                await fetch(self.console.session.client)
         finally:
-            self._asking, page.loading, page.n = False, False, n
-        self._draw_again()
-
-    def _draw_again(self) -> None:
-        console = cast("ConsoleApp", self.app)
-        if self.is_mounted and console.main.is_mounted:
-            self.put(console.actions.words, console.main.shown)
+            self._busy.discard(what)
+        page.loading = page.loading and what != "model"
+        if self.is_mounted and self.console.main.is_mounted:
+            self.put(self.console.actions.words, self.console.main.shown)
