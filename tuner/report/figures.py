@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tuner.campaign.state import Stage, State
+from tuner.compute.maps import SAMPLE
 from tuner.core.linalg import FloatArray
 from tuner.errors import TunerError
-from tuner.report.beliefs import SAMPLE, Axis, Beliefs, Map
+from tuner.report.beliefs import Axis, Beliefs, Map
 from tuner.report.story import Story
 from tuner.report.truth import Setting, Truth
 
