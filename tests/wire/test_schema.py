@@ -156,7 +156,17 @@ def campaign_traffic():
                 ask("judgment.give", {"duel": view.duel.number, "winner": better(view)})
         ask("lot.change", {"lot": "L7"})
         ask("judgment.retract", {"judgment": 1.0})
-        for op in ("status", "snapshot", "config", "trials", "champion", "recommendation", "explanation", "slices", "maps"):
+        for op in (
+            "status",
+            "snapshot",
+            "config",
+            "trials",
+            "champion",
+            "recommendation",
+            "explanation",
+            "slices",
+            "maps",
+        ):
             assert ask(op)["status"] == "done"
         assert ask("hello", {"versions": [1]})["status"] == "done"
         assert ask("plan", {"setting": {"x1": 1, "x2": 2}})["status"] == "done"

@@ -4,7 +4,6 @@ Glossary:
     rows    (p, D) settings in the unit cube        mean    (p,) expected quality, its zero and unit without meaning
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,6 @@ from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import Recommended
 from tuner.core.space.parameters import Choice, Parameter
-from tuner.core.space.space import Space
 
 GRID = 61
 SLICE_POINTS = 61
@@ -101,7 +99,7 @@ def believe(state: State) -> Beliefs | None:
     if state.champion is None:
         return None
     optimizer = optimizer_of(model_input(state))
-    space, learned = optimizer.space, optimizer.learned()
+    learned = optimizer.learned()
     known = _Beside(**{one.name: getattr(learned, one.name) for one in fields(Knowledge)}, number=state.champion)
     champion = known.champion
     if champion is None:

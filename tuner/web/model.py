@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tuner.errors import TunerError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import ChampionBody, EventMessage, TrialsPage
-from tuner.wire.model_answers import Explanation, Recommendation, Slices
+from tuner.wire.model_answers import Explanation, Maps, Recommendation, Slices
 
 MOST_TRIALS = 500
 AGAIN_S = 5.0
@@ -24,6 +24,7 @@ class Known:
     explained: Explanation | None = None
     recommended: Recommendation | None = None
     slices: Slices | None = None
+    maps: Maps | None = None
     stops: tuple[EventMessage, ...] = ()
     failed: str = ""
     asking: bool = False
@@ -59,8 +60,10 @@ class ModelAnswers:
             if known.champion.champion is not None:
                 known.explained = await self._client.explanation(name)
                 self._changed()
-                known.slices = await self._client.slices(name)
                 known.recommended = await self._client.recommendation(name)
+                known.slices = await self._client.slices(name)
+                self._changed()
+                known.maps = await self._client.maps(name)
             known.failed, known.n = "", n
         except TunerError as error:
             known.failed, known.again_s = str(error), time.monotonic() + AGAIN_S

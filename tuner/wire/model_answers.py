@@ -88,7 +88,7 @@ class MapView(Told):
 
 
 class Maps(Told):
-    """Two-dimensional cuts through the champion, of the parameters that matter most; none while there is no champion."""
+    """Two-dimensional cuts through the champion, of the parameters that matter most; none without a champion."""
 
     champion: int | None
     maps: list[MapView]
