@@ -156,7 +156,7 @@ def _axes(words: Words, scales: tuple[Scale, Scale], parameters: tuple[Parameter
         pieces.append(_FRAME.text(_FRAME.x(place), _FRAME.y(0.0) + 15, text, anchor))
     for place, text in down.ticks(words, parameters[1]):
         pieces.append(_FRAME.text(_FRAME.left - 5, _FRAME.y(place) + (10 if place == 1.0 else 3), text, "end"))
-    names = [f"{one.name} {one.unit}".strip() for one in parameters]
+    names = [f"{one.called} {one.unit}".strip() for one in parameters]
     pieces.append(_FRAME.text(_FRAME.x(0.5), _FRAME.high - 8, names[0]))
     pieces.append(
         Markup('<text transform="translate(13 {:g}) rotate(-90)" text-anchor="middle">{}</text>').format(
