@@ -104,7 +104,8 @@ def _percents(words: Words, places: Mapping[float, float]) -> Markup:
     f = _FRAME
     found = [f.line("rule", f.x(0), f.y(place), f.x(1), f.y(place)) for place in places.values()]
     found += [
-        f.text(f.left - 6, f.y(place) + 4, words.number(share * 100, 1 if share and share < 0.01 else 0) + " %", "end") for share, place in places.items()
+        f.text(f.left - 6, f.y(place) + 4, words.number(share * 100, 1 if share and share < 0.01 else 0) + " %", "end")
+        for share, place in places.items()
     ]
     return Markup("").join(found)
 

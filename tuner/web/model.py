@@ -26,6 +26,7 @@ class Known:
     slices: Slices | None = None
     maps: Maps | None = None
     stops: tuple[EventMessage, ...] = ()
+    told: int = 0
     failed: str = ""
     asking: bool = False
     again_s: float = 0.0  # after a failure it is asked again, but not at every look
@@ -50,26 +51,34 @@ class ModelAnswers:
             task.add_done_callback(self._tasks.discard)
         return known
 
+    def told(self, name: str) -> int:
+        """How often something new about a campaign has come."""
+        return self._known[name].told if name in self._known else 0
+
+    def _tell(self, known: Known) -> None:
+        known.told += 1
+        self._changed()
+
     async def _ask(self, name: str, n: int, known: Known) -> None:
         try:
             known.trials = await self._client.trials(name, limit=MOST_TRIALS)
             known.champion = await self._client.champion(name)
             events = (await self._client.history(name, limit=MOST_TRIALS)).events
             known.stops = tuple(event for event in events if _stops(event))
-            self._changed()
+            self._tell(known)
             if known.champion.champion is not None:
                 known.explained = await self._client.explanation(name)
-                self._changed()
+                self._tell(known)
                 known.recommended = await self._client.recommendation(name)
                 known.slices = await self._client.slices(name)
-                self._changed()
+                self._tell(known)
                 known.maps = await self._client.maps(name)
             known.failed, known.n = "", n
         except TunerError as error:
             known.failed, known.again_s = str(error), time.monotonic() + AGAIN_S
         finally:
             known.asking = False
-        self._changed()
+        self._tell(known)
 
     async def close(self) -> None:
         """Ask no more."""
