@@ -30,6 +30,7 @@ from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
 
 MOST_STREAMS = 4  # of one browser
+MOST_STREAMS_OF_ALL = 300  # so that connections are left for what people do
 SIGN_OF_LIFE_S = 15.0
 BURST_S = 0.06  # what happens at a machine comes in bursts: one look is enough for all of it
 OTHERS_S = 2.0  # how late a page may show what happens at other machines
@@ -218,8 +219,8 @@ class Page:
         seat = self._seat(request)
         if seat is None or (self._options.login and not seat.proved):
             return PlainTextResponse("Open the page first.\n", 403)
-        if seat.streams >= MOST_STREAMS:
-            return PlainTextResponse("Too many windows of one browser.\n", 429)
+        if seat.streams >= MOST_STREAMS or sum(one.streams for one in self._seats.all()) >= MOST_STREAMS_OF_ALL:
+            return PlainTextResponse("Too many windows are open.\n", 429)
         return StreamingResponse(
             self._stream(seat), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
         )
