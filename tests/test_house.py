@@ -14,7 +14,7 @@ DOORS = {
     "tuner.campaign": "alarms commands decide earlier effects events evolve importing model_input people questions"
     " restricting speculate state step asking_times automatic by_hand terms",
     "tuner.cli": "main",
-    "tuner.compute": "backend dask engine_name proposals slices spaces tasks worker_pool",
+    "tuner.compute": "backend dask engine_name maps proposals slices spaces tasks worker_pool",
     "tuner.config": "campaign daemon notify parameters plugins section to_space",
     "tuner.console": "actions campaign_text handover keyboard language lines pages.alarms pages.champion"
     " pages.history pages.page pages.why requests restricting screen.app session ui",

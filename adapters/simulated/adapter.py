@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from pydantic import Field, field_validator
 
-from adapters.simulated.picture import plate, shares, ugliness
+from adapters.simulated.picture import pixels, plate, shares, svg, ugliness
 from tuner.adapter import (
     Adapter,
     AdapterSettings,
@@ -27,7 +27,7 @@ from tuner.adapter import (
     check_setting,
 )
 from tuner.basics.address import file_address
-from tuner.basics.files import write_text
+from tuner.basics.files import whole_file
 from tuner.basics.sentences import say
 from tuner.basics.text import counted
 from tuner.errors import TunerError
@@ -223,11 +223,13 @@ class SimulatedAdapter(Adapter[SimulatedSettings]):
         bounds = self._problem.bounds
         places = (point[0] - bounds[:, 0]) / np.ptp(bounds, axis=1)
         seed = self.settings.seed + len(self._parts)
-        text = plate(ugliness(self._problem, objective), shares([float(place) for place in places]), seed)
+        part = plate(ugliness(self._problem, objective), shares([float(place) for place in places]), seed)
         path = folder / f"{''.join(letter for letter in tag if letter.isalnum()) or 'part'}.svg"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            write_text(path, text)
+            for place, content in ((path.with_suffix(".ppm"), pixels(part)), (path, svg(part).encode())):
+                with whole_file(place) as file:
+                    file.write(content)
         except (OSError, TunerError) as error:
             raise LinkError(say("simulated.picture", tag=tag, why=str(error))) from error
         return str(path)

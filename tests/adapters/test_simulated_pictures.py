@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adapters.simulated import SimulatedAdapter
-from adapters.simulated.picture import FLAWS, plate, shares, ugliness
+from adapters.simulated.picture import FLAWS, pixels, plate, shares, svg, ugliness
 from tuner.adapter import ParameterInfo
 from tuner.problems import get_problem
 
@@ -19,11 +19,14 @@ def test_a_worse_part_looks_worse_and_the_best_has_no_flaw():
     assert looks[0] == 0.0
     assert looks == sorted(looks)
     assert looks[2] - looks[1] > 0.1, "a regret of one is seen beside one of a tenth"
-    sizes = [
-        float(re.findall(r'rx="([\d.]+)" ry="[\d.]+" fill="url\(#burn', plate(one, (0, 0, 0, 1), 1))[0])
-        for one in looks
-    ]
+    plates = [plate(one, (0, 0, 0, 1), 1) for one in looks]
+    sizes = [float(re.findall(r'rx="([\d.]+)" ry="[\d.]+" fill="url\(#burn', svg(one))[0]) for one in plates]
     assert sizes == sorted(sizes)
+    best = np.frombuffer(pixels(plates[0])[-3 * 120 * 85 :], np.uint8).astype(float)
+    worse = [
+        np.abs(np.frombuffer(pixels(one)[-3 * 120 * 85 :], np.uint8).astype(float) - best).mean() for one in plates
+    ]
+    assert worse == sorted(worse), "and so it is in the terminal's picture"
 
 
 def test_parts_of_equal_cost_have_different_flaws_by_their_settings():
@@ -44,3 +47,4 @@ def test_the_machine_says_where_the_picture_is_and_does_not_tell_the_cost(tmp_pa
     assert outcome.measurements == {}
     assert outcome.photo == str(folder / "P1.svg")
     assert (folder / "P1.svg").read_text().startswith("<svg")
+    assert (folder / "P1.ppm").read_bytes().startswith(b"P6 120 85 255\n")

@@ -2,6 +2,7 @@ import json
 import math
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 from tests.compute.helpers import LIGHT, payload, told
@@ -83,6 +84,7 @@ def test_nothing_is_recommended_or_cut_before_there_is_a_champion():
     assert through_json(tasks.recommend, data) is None
     assert through_json(tasks.question, data) is None
     assert through_json(tasks.slices, data) == {"champion": None, "mass": 0.9, "slices": []}
+    assert through_json(tasks.maps, data) == {"champion": None, "maps": [], "standing": []}
 
 
 def test_an_explanation_says_what_the_optimizer_says():
@@ -179,3 +181,22 @@ def test_the_next_step_is_a_question_where_an_answer_is_doubtful_and_no_proposal
     over = through_json(tasks.next_step, payload(optimizer, ended=True))
     assert (over["proposal"], over["question"]) == (None, None)
     assert through_json(tasks.fallback, payload(optimizer, ended=True))["proposal"] is None
+
+
+def test_maps_show_the_pairs_that_matter_and_agree_with_the_slices():
+    optimizer = told()
+    found = through_json(tasks.maps, payload(optimizer, points=5))
+    cuts = {cut["name"]: cut for cut in through_json(tasks.slices, payload(optimizer, points=5))["slices"]}
+    for one in found["maps"]:
+        shape = (len(one["lines"]), len(one["columns"]))
+        assert all(np.shape(one[name]) == shape for name in ("better", "valid", "feasible"))
+        cut = cuts[one["across"]]
+        if cuts[one["down"]]["at"] in one["lines"]:  # a line of the map through the champion is a slice
+            line = one["lines"].index(cuts[one["down"]]["at"])
+            for place, value in enumerate(one["columns"]):
+                if value in cut["values"]:
+                    believed = cut["valid"][cut["values"].index(value)]
+                    assert one["valid"][line][place] == pytest.approx(believed, abs=2e-3)
+    shares = dict(map(tuple, found["standing"]))
+    assert set(shares) == {trial.number for trial in optimizer.ledger.usable}
+    assert all(0.0 <= share <= 1.0 for share in shares.values())

@@ -69,7 +69,7 @@ def test_a_report_needs_nothing_outside_of_itself(page):
     assert "https://" not in page
     assert not re.search(r"<(script|link|iframe|object)|@import|url\(", page)
     sources = re.findall(r'src="([^"]*)"', page)
-    assert len(sources) == 5  # progress, three pairs, slices
+    assert len(sources) == 10  # progress, three pairs in two looks, three slices: each is readable on a telephone
     assert all(source.startswith(("data:image/svg+xml;base64,", "data:image/png;base64,")) for source in sources)
 
 
@@ -210,3 +210,17 @@ def test_what_breaks_a_constraint_is_not_feasible_on_a_map():
         heat, cycles = cycles, heat
     assert (first.feasible == (heat + 10 * cycles <= 110 + 1e-9)).all()
     assert not first.feasible.all()
+
+
+def test_the_recipe_its_window_and_its_evidence_come_first(page):
+    order = [
+        page.index(words) for words in ("process window", '<ul class="evidence">', "likely to give a part", "seed")
+    ]
+    assert order == sorted(order)
+    said = page.partition("<body>")[2].partition("<h2>The campaign</h2>")[0]
+    assert "100%" not in said, "nothing is quite sure"
+
+
+def test_it_is_for_light_and_dark_and_for_paper(page):
+    for words in ("color-scheme: light dark", "prefers-color-scheme: dark", "@media print", "max-width: 600px"):
+        assert words in page

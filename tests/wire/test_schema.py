@@ -114,7 +114,8 @@ def test_a_bad_request_is_not(request_):
         check("Request", request_)
 
 
-MAPS = {"setting", "requested", "read_back", "measurements", "heads", "importance", "operators", "steps", "terms"}
+MAPS = {"setting", "requested", "read_back", "measurements", "heads", "importance"}
+MAPS |= {"operators", "standing", "steps", "terms"}
 
 
 def more(value):
@@ -155,7 +156,17 @@ def campaign_traffic():
                 ask("judgment.give", {"duel": view.duel.number, "winner": better(view)})
         ask("lot.change", {"lot": "L7"})
         ask("judgment.retract", {"judgment": 1.0})
-        for op in ("status", "snapshot", "config", "trials", "champion", "recommendation", "explanation", "slices"):
+        for op in (
+            "status",
+            "snapshot",
+            "config",
+            "trials",
+            "champion",
+            "recommendation",
+            "explanation",
+            "slices",
+            "maps",
+        ):
             assert ask(op)["status"] == "done"
         assert ask("hello", {"versions": [1]})["status"] == "done"
         assert ask("plan", {"setting": {"x1": 1, "x2": 2}})["status"] == "done"

@@ -1,4 +1,4 @@
-"""`tuner bench latency` and `tuner bench load`: how the daemon serves people and machines, measured from outside."""
+"""`tuner bench latency`, `load`, `start` and `web`: how the daemon serves people and machines, from outside."""
 
 import json
 
@@ -91,3 +91,35 @@ def start(events: int) -> None:
         ("after kill -9", found.killed_s),
     ):
         out.print(f"{label}: ready after {seconds:.2f} s, {seconds / found.empty_s:.2f} times an empty one")
+
+
+@click.command()
+@click.option("--tablets", type=click.IntRange(1, 200), default=50, show_default=True, help="Of the second run.")
+@click.option("--campaigns", type=click.IntRange(1, 50), default=5, show_default=True, help="Of the second run.")
+@click.option("--answers", type=click.IntRange(5, 1000), default=60, show_default=True, help="Of the only tablet.")
+@click.option("--seconds", type=click.FloatRange(5, 600), default=60.0, show_default=True, help="What a run takes.")
+@click.option("--trial", type=click.FloatRange(0, 60), default=1.0, show_default=True, help="What a part takes, in s.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of sentences.")
+def web(tablets: int, campaigns: int, answers: int, seconds: float, trial: float, as_json: bool) -> None:
+    """Time answers and looks at the page: one tablet alone, then many on one daemon; weigh the page, time its paint."""
+    from tuner.lab.bench.display import printer
+    from tuner.lab.bench.web import measure
+
+    alone = measure(1, 1, answers, seconds, 0.0)
+    many = measure(tablets, min(campaigns, tablets), 100_000, seconds, trial)
+    if as_json:
+        runs = {"alone": alone, "many": many}
+        data = {
+            name: {"answers_ms": one.answers.milliseconds, "looks_ms": one.looks.milliseconds, "refused": one.refused}
+            for name, one in runs.items()
+        }
+        click.echo(json.dumps({**data, "weight_bytes": alone.weight, "first_paint_ms": alone.paint_ms}))
+        return
+    out = printer()
+    for label, found in (("one tablet", alone), (f"{tablets} tablets, {campaigns} campaigns", many)):
+        for what, waits in (("answer to acknowledged", found.answers), ("a look", found.looks)):
+            told = ", ".join(f"p{share * 100:.0f} {waits.quantile(share):.0f} ms" for share in (0.5, 0.95, 0.99))
+            out.print(f"{label}: {what} {told}, of {len(waits.milliseconds)}")
+    out.print(f"the first page weighs {alone.weight / 1000:.0f} kB")
+    paint = "needs Chromium and playwright" if alone.paint_ms is None else f"after {alone.paint_ms:.0f} ms"
+    out.print(f"first paint {paint}")

@@ -11,6 +11,9 @@ from typing import Any
 
 from tuner.compute.backend import Json
 from tuner.compute.fallback import fallback_proposal
+from tuner.compute.maps import POINTS as MAP_POINTS
+from tuner.compute.maps import maps as drawn_maps
+from tuner.compute.maps import standing
 from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json as space_from_json
@@ -103,6 +106,20 @@ def slices(payload: Payload) -> Json:
     return {"champion": known.champion_id, "mass": mass, "slices": cut}
 
 
+def maps(payload: Payload) -> Json:
+    """Return what is believed of the most important pairs of parameters; "points" may be given.
+
+    Result: {"champion", "maps": see `tuner.compute.maps.maps`, "standing": [[trial, share of settings above it]]}.
+    """
+    optimizer = optimizer_of(payload)
+    known = optimizer.learned()
+    if known.champion is None:
+        return {"champion": None, "maps": [], "standing": []}
+    drawn = drawn_maps(known, optimizer.importance(), payload.get("points", MAP_POINTS))
+    places = standing(known, [trial.number for trial in known.ledger.usable])
+    return {"champion": known.champion_id, "maps": drawn, "standing": [list(one) for one in places.items()]}
+
+
 def question(payload: Payload) -> Json:
     """Return the next duel worth asking as a `Question`, or null."""
     found = optimizer_of(payload).question()
@@ -115,7 +132,7 @@ def ping(payload: Payload) -> Json:
 
 
 TASKS: Mapping[str, Callable[[Payload], Any]] = {
-    task.__name__: task for task in (next_step, fallback, recommend, explain, slices, question, ping)
+    task.__name__: task for task in (next_step, fallback, recommend, explain, slices, maps, question, ping)
 }
 
 

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TextIO
 
+from rich.console import Console as Terminal
+
 from tuner.basics.vocabulary import Phase
 from tuner.console.actions import Actions
 from tuner.console.campaign_text import beside_text, news_text, pace, phase_text, rows, wait_text
 from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
+from tuner.console.picture import half_blocks, picture_of
 from tuner.console.requests import KeyRequest, duel_of, readable
 from tuner.console.restricting import restriction_lines
 from tuner.console.session import Session
@@ -25,6 +28,7 @@ from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView
 
 _FIRST_LINK_S = 4.0
+_PICTURE = 44  # columns
 COMMANDS = {key.shown.lower(): key for key in BY_SHOWN.values()} | {"help": BY_SHOWN["F1"]}
 
 
@@ -254,9 +258,17 @@ class Lines:
             ]
             side = words(f"duel.{key}").capitalize()
             self.say(words("line.side", side=side, tag=trial.tag, setting=", ".join(parts)))
+            self._show(trial.photo)
         if duel.left.setting == duel.right.setting:
             self.say(words("duel.same"))
         self.actions.question_seen(view)
+
+    def _show(self, photo: str | None) -> None:
+        """A part's picture, on a terminal with colours: a pipe and a screen reader have nothing of it."""
+        picture = picture_of(photo)
+        terminal = Terminal(file=self._sink)
+        if picture is not None and terminal.is_terminal and terminal.color_system is not None:
+            terminal.print(half_blocks(picture, min(_PICTURE, terminal.width - 1), _PICTURE), end="")
 
 
 @contextmanager

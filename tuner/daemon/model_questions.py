@@ -14,14 +14,14 @@ from tuner.compute.backend import Backend, ComputeError
 from tuner.core.optimizer.records import Recommended
 from tuner.core.space.restriction import outside
 from tuner.daemon.views import trial_view
-from tuner.wire.model_answers import Explanation, Recommendation, Slices, WindowView
+from tuner.wire.model_answers import Explanation, Maps, Recommendation, Slices, WindowView
 
 COMPUTE_DEADLINE_S = 60.0
 MOST_ASKED = 4  # different questions that one key has begun and that are not answered yet
 MOST_OPEN = 12  # of all keys
 KEPT = 64  # answers
 
-_TASKS = {"recommendation": "recommend", "explanation": "explain", "slices": "slices"}
+_TASKS = {"recommendation": "recommend", "explanation": "explain", "slices": "slices", "maps": "maps"}
 _Question = tuple[str, str, int]  # operation, campaign, number of its last event: the answer depends on nothing else
 
 
@@ -85,6 +85,8 @@ def _view(op: str, state: State, found: Any) -> BaseModel:
         return _recommendation(state, found)
     if op == "slices":
         return Slices(champion=found["champion"], mass=found["mass"], slices=found["slices"])
+    if op == "maps":
+        return Maps(champion=found["champion"], maps=found["maps"], standing=dict(found["standing"]))
     names = operator_names(state)
     return Explanation(
         trial=trial_view(state.trials[-1]) if state.trials else None,

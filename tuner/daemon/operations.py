@@ -192,10 +192,10 @@ class Answers:
         return m.ChampionBody(champion=trial_view(state.trials[number - 1]), judgments=duels[::-1])
 
     async def recommendation(self, asked: Asked, body: m.Nothing) -> BaseModel:
-        """What only the model knows, as all three of these."""
+        """What only the model knows, as all four of these."""
         return await self._questions.ask(asked.request.op, await self._state(asked), asked.key)
 
-    explanation = slices = recommendation
+    explanation = slices = maps = recommendation
 
     async def plan(self, asked: Asked, body: m.PlanBody) -> m.PlanView:
         """The moves, as the gate would make them."""

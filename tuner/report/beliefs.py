@@ -4,29 +4,24 @@ Glossary:
     rows    (p, D) settings in the unit cube        mean    (p,) expected quality, its zero and unit without meaning
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
+from tuner.compute.maps import MOST_MAPS, pairs, plane, standing
 from tuner.compute.slices import slices
 from tuner.compute.tasks import optimizer_of
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import Recommended
 from tuner.core.space.parameters import Choice, Parameter
-from tuner.core.space.space import Space
 
 GRID = 61
-MOST_MAPS = 6
-SAMPLE = 4000
 SLICE_POINTS = 61
-_SEED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,47 +99,35 @@ def believe(state: State) -> Beliefs | None:
     if state.champion is None:
         return None
     optimizer = optimizer_of(model_input(state))
-    space, learned = optimizer.space, optimizer.learned()
+    learned = optimizer.learned()
     known = _Beside(**{one.name: getattr(learned, one.name) for one in fields(Knowledge)}, number=state.champion)
     champion = known.champion
     if champion is None:
         return None
     shares = dict(sorted(optimizer.importance().items(), key=lambda item: -item[1]))
-    pairs = sorted(combinations(space.names, 2), key=lambda pair: -(shares[pair[0]] + shares[pair[1]]))
+    ordered = pairs(shares)
     return Beliefs(
         optimizer.recommendation(known),
         shares,
         tuple(optimizer.operators().values()),
         slices(known, SLICE_POINTS),
-        tuple(map_of(known, champion, pair) for pair in pairs[:MOST_MAPS]),
-        max(0, len(pairs) - MOST_MAPS),
-        _better(known, space, [trial.number for trial in state.trials if trial.usable]),
+        tuple(map_of(known, champion, pair) for pair in ordered[:MOST_MAPS]),
+        max(0, len(ordered) - MOST_MAPS),
+        standing(known, [trial.number for trial in state.trials if trial.usable]),
     )
-
-
-def _better(known: Knowledge, space: Space, trials: Sequence[int]) -> dict[int, float]:
-    """The share of likely valid settings that are believed to be better than each trial."""
-    rows = space.sample(SAMPLE, np.random.default_rng(_SEED), known.tried)
-    likely = rows[known.valid_probability(rows) > 0.5]
-    quality = known.mean.mean(likely if len(likely) else rows)
-    own = known.mean.mean(known.ledger.rows([known.ledger.trials[number] for number in trials]))
-    return {number: float((quality > one).mean()) for number, one in zip(trials, own, strict=True)}
 
 
 def map_of(known: Knowledge, champion: FloatArray, pair: tuple[str, str]) -> Map:
     """What is believed of two parameters, all else as in the champion."""
     space = known.ledger.space
-    first, second = (space.names.index(name) for name in pair)
-    one, other = (_coordinates(space.parameters[index]) for index in (first, second))
-    rows = np.repeat(champion[None], len(one) * len(other), axis=0)
-    rows[:, space.groups == first] = np.tile(one, (len(other), 1))
-    rows[:, space.groups == second] = np.repeat(other, len(one), axis=0)
+    first, second = (space.parameters[space.names.index(name)] for name in pair)
+    one, other, rows = plane(space, champion, pair, GRID)
     shape = (len(other), len(one))
     mean = known.mean.mean(rows)
     feasible = space.feasible(rows)
     return Map(
-        _axis(space.parameters[first], one),
-        _axis(space.parameters[second], other),
+        _axis(first, one),
+        _axis(second, other),
         _worse(mean, feasible).reshape(shape),
         known.valid_probability(rows).reshape(shape),
         feasible.reshape(shape),
@@ -156,13 +139,6 @@ def _worse(mean: FloatArray, feasible: np.ndarray[Any, np.dtype[np.bool_]]) -> F
     ordered = np.sort(mean[feasible]) if feasible.any() else np.sort(mean)
     below, upto = np.searchsorted(ordered, mean, "left"), np.searchsorted(ordered, mean, "right")
     return np.asarray((below + upto) / (2.0 * len(ordered)))
-
-
-def _coordinates(parameter: Parameter) -> FloatArray:
-    levels = parameter.levels
-    if isinstance(parameter, Choice) or (levels is not None and levels <= GRID):
-        return np.array([parameter.encode(parameter.level(i)) for i in range(levels or 0)])  # type: ignore[union-attr]
-    return np.unique(parameter.snap(np.linspace(0.0, 1.0, GRID)[:, None]), axis=0)
 
 
 def _axis(parameter: Parameter, coordinates: FloatArray) -> Axis:

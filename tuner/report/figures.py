@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tuner.campaign.state import Stage, State
+from tuner.compute.maps import SAMPLE
 from tuner.core.linalg import FloatArray
 from tuner.errors import TunerError
-from tuner.report.beliefs import SAMPLE, Axis, Beliefs, Map
+from tuner.report.beliefs import Axis, Beliefs, Map
 from tuner.report.story import Story
 from tuner.report.truth import Setting, Truth
 
@@ -24,6 +25,7 @@ BLUE, RED, GREEN, GREY, ORANGE = "#1f5fbf", "#c0392b", "#1b7837", "#777777", "#e
 # their lightness tells the value too: for print without colours, and for the colour-blind
 PREFERENCE_COLOURS, VALID_COLOURS = "viridis", "cividis"
 LEAST_REGRET = 1e-6
+_DECADES = 500.0  # largest over smallest value from which on powers of ten are marks enough
 LEAST_SPAN = 3.0  # largest over smallest value from which on an axis is logarithmic
 STYLE: dict[Any, Any] = {
     "font.size": 9.0,
@@ -76,24 +78,42 @@ def _png(figure: "Figure") -> str:
     return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()
 
 
-def progress_figure(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
+def progress_figures(story: Story, beliefs: Beliefs, truth: Truth | None) -> list[str]:
     """How the champion came to be what it is; a simulated machine's also by its true cost."""
-    panels = 1 if truth is None else 2
-    with _figure(9.0, 2.9) as figure:
-        trials = np.array([trial for trial, _ in story.champions])
-        champions = [champion for _, champion in story.champions]
-        axes = figure.add_subplot(1, panels, 1)
-        shares = np.array([beliefs.better.get(champion, np.nan) for champion in champions])
-        _steps(axes, trials, np.maximum(shares, 1.0 / SAMPLE), story.state)
-        axes.set_title("share of settings believed better than the champion")
-        if truth is not None:
-            axes = figure.add_subplot(1, panels, 2)
-            settings = [story.state.trials[champion - 1].setting for champion in champions]
-            regrets = np.array([truth.regret(setting) for setting in settings])
-            regrets[~np.isfinite(regrets)] = np.nan
-            _steps(axes, trials, np.maximum(regrets, LEAST_REGRET), story.state)
-            axes.set_title("the champion's true cost above the known optimum")
-        return _svg(figure)
+    trials = np.array([trial for trial, _ in story.champions])
+    champions = [champion for _, champion in story.champions]
+    shares = np.array([beliefs.better.get(champion, np.nan) for champion in champions])
+    panels = [("settings believed better than the champion", np.maximum(shares, 1.0 / SAMPLE), True)]
+    if truth is not None:
+        settings = [story.state.trials[champion - 1].setting for champion in champions]
+        regrets = np.array([truth.regret(setting) for setting in settings])
+        regrets[~np.isfinite(regrets)] = np.nan
+        panels.append(("the champion's true cost above the known optimum", np.maximum(regrets, LEAST_REGRET), False))
+    found = []
+    for title, values, percent in panels:
+        with _figure(4.6, 2.9) as figure:
+            axes = figure.add_subplot()
+            _steps(axes, trials, values, story.state)
+            axes.set_title(title)
+            if percent:
+                _percents(axes)
+            found.append(_svg(figure))
+    return found
+
+
+def _percents(axes: "Axes") -> None:
+    """Marks in percent; where they are logarithmic some between the powers, if those are few."""
+    if axes.get_yscale() == "log":
+        low, high = axes.get_ylim()
+        powers = [10.0**-place for place in range(5)]
+        wanted = powers if high > _DECADES * low else [part * one for one in powers for part in (1.0, 0.5, 0.2)]
+        axes.set_yticks([one for one in wanted if low <= one <= high], minor=False)
+        axes.set_yticks([], minor=True)
+    axes.yaxis.set_major_formatter(_percent)
+
+
+def _percent(share: float, place: float | None = None) -> str:
+    return f"{100.0 * share:g} %"
 
 
 def _steps(axes: "Axes", trials: FloatArray, values: FloatArray, state: State) -> None:
@@ -112,10 +132,13 @@ def _steps(axes: "Axes", trials: FloatArray, values: FloatArray, state: State) -
         axes.legend(loc="upper right")
 
 
-def slices_figure(beliefs: Beliefs) -> str:
-    """The chance to be better along each parameter through the champion, and P(valid)."""
-    with slices_drawn(beliefs.slices) as figure:
-        return _svg(figure)
+def slice_figures(beliefs: Beliefs) -> list[str]:
+    """The chance to be better along each parameter through the champion, and P(valid): a figure each."""
+    found = []
+    for cut in beliefs.slices:
+        with slices_drawn([cut]) as figure:
+            found.append(_svg(figure))
+    return found
 
 
 @contextmanager
@@ -162,12 +185,16 @@ def _draw_slice(upper: "Axes", lower: "Axes", cut: dict[str, Any]) -> None:
     lower.set_xlabel(_label(cut["name"], cut["unit"]))
 
 
-def map_figure(drawn: Map, state: State, champion: Setting, recommended: Setting) -> str:
-    """One pair of parameters, with the trials of a campaign."""
+def map_figures(drawn: Map, state: State, champion: Setting, recommended: Setting) -> list[str]:
+    """One pair of parameters, with the trials of a campaign: what is preferred, and what makes a part."""
     made = [t.setting for t in state.trials if t.usable]
     scrap = [t.setting for t in state.trials if t.stage is Stage.DONE and t.valid is False]
-    with map_drawn(drawn, Marked(made, scrap, champion, recommended)) as figure:
-        return _png(figure)
+    marked = Marked(made, scrap, champion, recommended)
+    found = []
+    for look in range(len(_looks(drawn, marked))):
+        with map_drawn(drawn, marked, look) as figure:
+            found.append(_png(figure))
+    return found
 
 
 @dataclass(frozen=True)
@@ -180,27 +207,34 @@ class Marked:
     recommended: Setting
 
 
-@contextmanager
-def map_drawn(drawn: Map, marked: Marked) -> Iterator["Figure"]:
-    """One pair of parameters: what is preferred on the left, what makes a part on the right if there was any scrap."""
-    quality = np.ma.masked_array(drawn.quality, ~drawn.feasible)
-    valid = np.ma.masked_array(drawn.valid, ~drawn.feasible)
-    looks = [(quality, PREFERENCE_COLOURS, "white", "share of this map believed worse", "preference")]
+def _looks(drawn: Map, marked: Marked) -> list[tuple[Any, str, str, str]]:
+    """What is preferred, and what makes a part if there was any scrap: values, colours, words for both."""
+    looks = [(drawn.quality, PREFERENCE_COLOURS, "share of this map believed worse", "preference")]
     if marked.scrap:
-        looks.append((valid, VALID_COLOURS, "white", "P(valid)", "parts or scrap"))
+        looks.append((drawn.valid, VALID_COLOURS, "P(valid)", "parts or scrap"))
+    return looks
+
+
+@contextmanager
+def map_drawn(drawn: Map, marked: Marked, only: int | None = None) -> Iterator["Figure"]:
+    """One pair of parameters: what is preferred on the left, what makes a part on the right; or one of them only."""
+    valid = np.ma.masked_array(drawn.valid, ~drawn.feasible)
+    looks = _looks(drawn, marked)
+    looks = looks if only is None else [looks[only]]
     across, down = drawn.across.places, drawn.down.places
-    with _figure(4.6 * len(looks), 3.7) as figure:
+    with _figure(4.6 * len(looks), 3.9) as figure:
         axes = None
-        for place, (values, colours, line, label, title) in enumerate(looks, 1):
+        for place, (values, colours, label, title) in enumerate(looks, 1):
             axes = figure.add_subplot(1, len(looks), place)
-            shown = axes.pcolormesh(across, down, values, cmap=colours, shading="nearest", vmin=0.0, vmax=1.0)
-            figure.colorbar(shown, ax=axes, label=label)
+            allowed = np.ma.masked_array(values, ~drawn.feasible)
+            shown = axes.pcolormesh(across, down, allowed, cmap=colours, shading="nearest", vmin=0.0, vmax=1.0)
+            figure.colorbar(shown, ax=axes, label=label, format=_percent)
             if drawn.valid.min() < 0.5 < drawn.valid.max() and min(drawn.valid.shape) > 1:
-                axes.contour(across, down, valid, levels=[0.5], colors=line, linewidths=1)
+                axes.contour(across, down, valid, levels=[0.5], colors="white", linewidths=1)
             axes.set_title(title)
             _points(axes, drawn, marked)
         if axes is not None:
-            figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+            figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2 * len(looks))
         yield figure
 
 

@@ -18,24 +18,47 @@ from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
 from tuner.report.truth import OUT_OF_REACH, Setting, Truth
 
+_SURE = 0.99
 NO_FIGURES = "There are no figures in this report: they need matplotlib, which is not installed."
 STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.45 system-ui, sans-serif; color: #1c1c1c; max-width: 1080px; margin: 2em auto; padding: 0 1.2em; }
-h1 { font-size: 1.6em; margin: 0 0 .2em; } h2 { font-size: 1.2em; margin: 1.8em 0 .5em; }
-p.sub { color: #555; margin: 0 0 1em; } p.note { color: #555; font-size: .9em; max-width: 62em; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92em; }
-th, td { padding: .25em .7em; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
-th { border-bottom: 2px solid #999; white-space: nowrap; } td.n, th.n { text-align: right; }
-td.recipe { font-weight: 600; background: #eef5ea; } tr.champion td { background: #fdf3e1; }
-td.why { font-size: .85em; color: #555; } tr.scrap td { color: #9a2b1f; } tr.out td { color: #999; }
-.bar { display: inline-block; height: .7em; background: #1f5fbf; vertical-align: middle; margin-right: .5em; }
-.figures img { max-width: 100%; height: auto; display: inline-block; margin: .4em 0 1em; }
+:root { color-scheme: light dark; --ground: #fff; --card: #f6f7f8; --ink: #16191d; --quiet: #545b64; --line: #c3c9d0;
+  --accent: #1f5fa8; --recipe: #e3efdd; --champion: #fdf0d8; --alarm: #a80000; }
+@media (prefers-color-scheme: dark) {
+  :root { --ground: #14171b; --card: #1e2227; --ink: #f0f2f4; --quiet: #aab2bc; --line: #464e58;
+    --accent: #7db4f5; --recipe: #24372a; --champion: #3d3018; --alarm: #ff8a80; }
+  .figures img { background: #fff; padding: .4em; border-radius: .4em; }
+}
+* { box-sizing: border-box; }
+body { font: 16px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 1080px;
+  margin: 1.5em auto; padding: 0 1em; overflow-wrap: anywhere; }
+h1 { font-size: 1.6em; margin: 0 0 .2em; } h2 { font-size: 1.2em; margin: 1.6em 0 .5em; }
+p.sub { color: var(--quiet); margin: 0 0 1em; } p.note { color: var(--quiet); font-size: .92em; max-width: 62em; }
+ul.evidence { padding-left: 1.2em; margin: .6em 0; max-width: 62em; } ul.evidence li { margin: .15em 0; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .94em; overflow-wrap: normal; }
+th, td { padding: .3em .7em .3em 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { border-bottom: 2px solid var(--quiet); white-space: nowrap; } td.n, th.n { text-align: right; }
+td.n { white-space: nowrap; }
+td.recipe { font-weight: 600; background: var(--recipe); padding-left: .7em; }
+tr.champion td { background: var(--champion); }
+td.why { font-size: .88em; color: var(--quiet); min-width: 14em; } tr.scrap td { color: var(--alarm); }
+tr.out td { color: var(--quiet); text-decoration: line-through; }
+.bar { display: inline-block; height: .7em; background: var(--accent); vertical-align: middle; margin-right: .5em; }
+.figures img { max-width: 100%; height: auto; display: inline-block; margin: .3em .4em .5em 0; vertical-align: top; }
 .wide { overflow-x: auto; }
-dl { display: grid; grid-template-columns: max-content auto; gap: .1em 1.2em; margin: 0; }
-dt { color: #555; } dd { margin: 0; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1em 1.2em; margin: 0; }
+dt { color: var(--quiet); } dd { margin: 0; }
+@media (max-width: 600px) {
+  body { font-size: 15px; margin: .8em auto; padding: 0 .8em; }
+  dl { grid-template-columns: 1fr; } dd { margin-bottom: .3em; }
+  th, td { padding-right: .5em; }
+}
 @media print {
-  body { max-width: none; margin: 0; font-size: 11px; } tr, img { break-inside: avoid; }
+  :root { color-scheme: light; --ground: #fff; --card: #fff; --ink: #000; --quiet: #444; --line: #bbb;
+    --accent: #1f5fa8; --recipe: #e3efdd; --champion: #fdf0d8; --alarm: #8a0000; }
+  @page { margin: 15mm; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 10pt; } tr, img, li { break-inside: avoid; }
+  .figures img { padding: 0; }
+  table { font-size: 8.5pt; } td.why { min-width: 0; }
   .wide { overflow: visible; } h2 { break-after: avoid; } * { print-color-adjust: exact; }
 }
 """
@@ -49,15 +72,17 @@ def report_page(story: Story) -> str:
     parts = [
         f"<h1>{escape(state.name)}</h1>",
         f'<p class="sub">{escape(_subtitle(state))}</p>',
-        _facts(story),
         "<h2>Settings for the master recipe</h2>",
         _recipe(state, beliefs, truth),
+        "<h2>The campaign</h2>",
+        _facts(story),
     ]
     if beliefs is not None:
         parts += [_importance(beliefs), _drawn(story, beliefs, truth)]
     parts += ["<h2>Trials</h2>", _trials(state, truth), _judgments(state)]
     title = escape(f"{state.name}: report")
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+    shown = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{shown}<title>{title}</title>'
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
@@ -120,24 +145,25 @@ def _recipe(state: State, beliefs: Beliefs | None, truth: Truth | None) -> str:
     if truth is not None:
         columns["known optimum"] = truth.optimum
     windows = {one.name: one for one in chosen.window}
-    rows = [
-        [(escape(p.called), ""), (escape(p.unit), "")]
-        + [(_value(s[p.name]), "n recipe" if label == "recommended" else "n") for label, s in columns.items()]
-        + [(escape(_wander(windows.get(p.name))), "n")]
-        for p in state.terms.parameters
-    ]
+    rows = []
+    for p in state.terms.parameters:
+        named = f"{p.called} [{p.unit}]" if p.unit else p.called
+        values = [(_value(setting[p.name]), "n") for setting in columns.values()]
+        window = (escape(_wander(windows.get(p.name))), "n")
+        rows.append([(escape(named), ""), (values[0][0], "n recipe"), window, *values[1:]])
     if truth is not None:
         costs = [_cost(truth, setting) for setting in list(columns.values())[:-1]]
         costs.append(f"{truth.problem.minimum:.6g}")
-        rows.append([("true cost", ""), ("", ""), *((cost, "n") for cost in costs), ("", "")])
-    head = [("parameter", ""), ("unit", ""), *((label, "n") for label in columns), ("process window", "n")]
+        rows.append([("true cost", ""), (costs[0], "n"), ("", ""), *((cost, "n") for cost in costs[1:])])
+    labels = list(columns)
+    head = [("parameter", ""), (labels[0], "n"), ("process window", "n"), *((label, "n") for label in labels[1:])]
     table = '<div class="wide">' + _table(head, rows) + "</div>"
-    said = " ".join(_evidence(chosen, champion))
+    said = _evidence(chosen, champion)
     if names := outside(state.within, chosen.setting):
-        said += f" The recommended setting lies outside of what is allowed for now: {', '.join(names)}."
+        said.append(f"The recommended setting lies outside of what is allowed for now: {', '.join(names)}.")
     if truth is not None and not truth.reachable(space_from_json(model_input(state)["space"])):
-        said += f" {OUT_OF_REACH}"
-    return table + f'<p class="note">{escape(said)}</p>'
+        said.append(OUT_OF_REACH)
+    return table + '<ul class="evidence">' + "".join(f"<li>{escape(one)}</li>" for one in said) + "</ul>"
 
 
 def _wander(one: Window | None) -> str:
@@ -158,12 +184,13 @@ def _evidence(chosen: Recommended, champion: CampaignTrial) -> list[str]:
     else:
         if chosen.p_better < 0.5:
             said.append("The champion lies close to scrap: the recommended setting is the best where parts are likely.")
-        said.append(f"It is {chosen.p_better:.0%} likely to be better than the champion.")
+        said.append(f"It is {_percent(chosen.p_better)} likely to be better than the champion.")
     if chosen.better_than_known_good is not None:
-        said.append(f"It is {chosen.better_than_known_good:.0%} likely to be better than the known-good setting.")
-    said.append(f"It is {chosen.p_valid:.0%} likely to give a part;")
+        better = _percent(chosen.better_than_known_good)
+        said.append(f"It is {better} likely to be better than the known-good setting.")
     duels = f"{chosen.won} won, {chosen.lost} lost, {chosen.tied} could not be told"
-    said.append(f"{counted(chosen.parts, 'part')} made with it: {duels}." if chosen.parts else "none was made with it.")
+    made = f"{counted(chosen.parts, 'part')} made with it: {duels}." if chosen.parts else "none was made with it."
+    said.append(f"It is {_percent(chosen.p_valid)} likely to give a part; {made}")
     if chosen.window_valid is not None:
         better = (
             ""
@@ -175,6 +202,11 @@ def _evidence(chosen: Recommended, champion: CampaignTrial) -> list[str]:
             f"{chosen.window_valid:.0%} or more{better}."
         )
     return said
+
+
+def _percent(chance: float) -> str:
+    """A chance; nothing is quite sure."""
+    return ">99%" if chance > _SURE else "<1%" if chance < 1.0 - _SURE else f"{chance:.0%}"
 
 
 def _cost(truth: Truth, setting: Setting) -> str:
@@ -196,13 +228,17 @@ def _drawn(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
         return f"<p>{NO_FIGURES}</p>"
     state = story.state
     champion = state.trials[(state.champion or 1) - 1].setting
-    maps = [figures.map_figure(one, state, champion, beliefs.recommended.setting) for one in beliefs.maps]
+    maps = [
+        (one, uri)
+        for one in beliefs.maps
+        for uri in figures.map_figures(one, state, champion, beliefs.recommended.setting)
+    ]
     left_out = (
         f" {counted(beliefs.left_out, 'pair')} of less important parameters left out." if beliefs.left_out else ""
     )
     parts = [
         "<h2>Progress of the champion</h2>",
-        _image(figures.progress_figure(story, beliefs, truth), "progress of the champion"),
+        *(_image(one, "progress of the champion") for one in figures.progress_figures(story, beliefs, truth)),
         '<p class="note">As the model sees it at the end; lower is better. Settings that hardly make parts do not '
         "count.</p>",
     ]
@@ -211,13 +247,16 @@ def _drawn(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
             "<h2>Maps</h2>",
             f'<p class="note">Pairs of parameters, everything else as in the champion. Along the '
             f"line P(valid) is one half; white ground breaks a constraint.{left_out}</p>",
-            *(_image(one, "map of preference and P(valid)") for one in maps),
+            *(_image(uri, f"map of {one.across.name} and {one.down.name}") for one, uri in maps),
         ]
     parts += [
         "<h2>Slices through the champion</h2>",
         '<p class="note">The chance that a part is better than the champion; below it P(valid). The dashed line is the '
         "champion.</p>",
-        _image(figures.slices_figure(beliefs), "slices through the champion"),
+        *(
+            _image(uri, f"slice along {cut['name']}")
+            for cut, uri in zip(beliefs.slices, figures.slice_figures(beliefs), strict=True)
+        ),
     ]
     return '<div class="figures">' + "".join(parts) + "</div>"
 

@@ -31,7 +31,10 @@ from tuner.wire.endpoint import Link
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
 
 MOST_STREAMS = 4  # of one browser
+MOST_STREAMS_OF_ALL = 300  # so that connections are left for what people do
 SIGN_OF_LIFE_S = 15.0
+BURST_S = 0.06  # what happens at a machine comes in bursts: one look is enough for all of it
+OTHERS_S = 2.0  # how late a page may show what happens at other machines
 _STATIC = Path(__file__).with_name("static")
 _TYPES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 Form = Callable[[Seat, Mapping[str, str]], Awaitable[str | None]]
@@ -219,10 +222,17 @@ class Page:
         seat = self._seat(request)
         if seat is None or (self._options.login and not seat.proved):
             return PlainTextResponse("Open the page first.\n", 403)
-        if seat.streams >= MOST_STREAMS:
-            return PlainTextResponse("Too many windows of one browser.\n", 429)
+        if seat.streams >= MOST_STREAMS or sum(one.streams for one in self._seats.all()) >= MOST_STREAMS_OF_ALL:
+            return PlainTextResponse("Too many windows are open.\n", 429)
         return StreamingResponse(
             self._stream(seat), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        )
+
+    def _mark(self, seat: Seat) -> tuple[object, ...]:
+        """What changes when the seat's own campaign has something new to show."""
+        view = seat.view
+        return (
+            (self.session.linked, None) if view is None else (self.session.linked, view.n, self._model.told(view.name))
         )
 
     async def _stream(self, seat: Seat) -> AsyncIterator[bytes]:
@@ -230,13 +240,23 @@ class Page:
         seat.streams += 1
         try:
             yield b"retry: 2000\n\ndata: look\n\n"
+            shown, told_s, pending = self._mark(seat), self.session.clock(), False
             while seat in self._seats.all():
+                late_s = told_s + OTHERS_S - self.session.clock()
                 try:
-                    async with asyncio.timeout(SIGN_OF_LIFE_S):
+                    async with asyncio.timeout(max(0.0, late_s) if pending else SIGN_OF_LIFE_S):
                         await self._changed.wait()
-                    yield b"data: look\n\n"
                 except TimeoutError:
-                    yield b": alive\n\n"
+                    if not pending:
+                        yield b": alive\n\n"
+                        continue
+                else:
+                    await asyncio.sleep(BURST_S)
+                    pending = self._mark(seat) == shown  # it is about another machine
+                    if pending:
+                        continue
+                shown, told_s, pending = self._mark(seat), self.session.clock(), False
+                yield b"data: look\n\n"
         finally:
             seat.streams -= 1
 

@@ -5,15 +5,16 @@ from typing import Any
 
 from tuner.console.campaign_text import brief, rows
 from tuner.console.language import Words
-from tuner.console.pages.champion import record
+from tuner.console.pages.champion import reasons, record, window
 from tuner.console.pages.history import about, judged, outcome
 from tuner.console.pages.why import circle_text
-from tuner.console.restricting import outside_text
-from tuner.web.drawing import map_picture, progress, slice_picture
+from tuner.web.drawing import Drawn, progress, slice_picture
+from tuner.web.maps import BORDERS, map_picture
 from tuner.web.model import Known
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
+from tuner.wire.model_answers import WindowView
 
-_MOST_SLICES = 8
+_MOST_SLICES = 12
 
 
 class Engineer:
@@ -35,8 +36,9 @@ class Engineer:
         return {
             "computing": words("champion.computing") if known.asking else "",
             "failed": words("champion.not_ready", text=known.failed) if known.failed else "",
-            "progress": progress(words, made, champion, self._won()) if made else None,
+            "progress": progress(words, made, champion, known.maps.standing) if known.maps else None,
             "maps": self._maps(made, champion),
+            "map_legend": words("page.map_legend", **{kind: words.percent(level) for kind, level in BORDERS}),
             "slices": self._slices(made),
             "importance": self._importance(),
             "people_noise": self._people(),
@@ -67,18 +69,23 @@ class Engineer:
             for trial in self._trials
         ]
 
-    def _won(self) -> list[int]:
-        """Trials that have beaten the champion of their time: each duel's winner that was the newer part."""
-        counted = [j for j in self._judgments if j.retracted is None and j.winner is not None]
-        return [j.winner for j in counted if j.winner == max(j.left, j.right)]
+    def _windows(self) -> dict[str, WindowView]:
+        have = self._known.recommended
+        return {one.name: one for one in have.window} if have is not None else {}
 
-    def _maps(self, made: Sequence[TrialView], champion: int | None) -> list[Any]:
-        """What was tried, in the two parameters that matter most."""
-        shares = self._known.explained.importance if self._known.explained else {}
-        ordered = sorted(self._view.parameters, key=lambda one: -shares.get(one.name, 0.0))
-        if len(ordered) < 2 or not made:
-            return []
-        return [map_picture(self._words, ordered[0], ordered[1], made, champion)]
+    def _maps(self, made: Sequence[TrialView], champion: int | None) -> list[tuple[str, Drawn]]:
+        """The pairs of parameters that matter most."""
+        have, best = self._known.maps, self._known.recommended
+        by_name = {one.name: one for one in self._view.parameters}
+        recommended = (best.setting if best else None, self._windows())
+        return [
+            (
+                f"{by_name[one.across].called} · {by_name[one.down].called}",
+                map_picture(self._words, one, (by_name[one.across], by_name[one.down]), made, champion, recommended),
+            )
+            for one in (have.maps if have else ())
+            if one.across in by_name and one.down in by_name
+        ]
 
     def _slices(self, made: Sequence[TrialView]) -> list[dict[str, Any]]:
         have = self._known.slices
@@ -99,8 +106,8 @@ class Engineer:
                 at=words.value(cut.at, parameter),
                 valid=words.percent(cut.valid[best]),
             )
-            picture = slice_picture(words, cut, parameter, made)
-            found.append({"name": cut.name, "picture": picture, "sentence": sentence})
+            picture = slice_picture(words, cut, parameter, made, self._windows().get(cut.name))
+            found.append({"name": parameter.called, "picture": picture, "sentence": sentence})
         return found
 
     def _importance(self) -> list[tuple[str, float, str]]:
@@ -138,16 +145,14 @@ class Engineer:
         if have is None or have.setting is None:
             return None
         beside = view.champion.setting if view.champion else None
-        chances = []
-        if have.p_better is not None and not have.same_as_champion:
-            chances.append(words("champion.better", percent=words.percent(have.p_better)))
-        if have.p_valid is not None:
-            chances.append(words("champion.valid", percent=words.percent(have.p_valid)))
+        windows = self._windows()
+        compared = rows(words, view.parameters, have.setting, beside)
         return {
-            "rows": rows(words, view.parameters, have.setting, beside),
-            "words": words("champion.same") if have.same_as_champion else words("champion.model"),
-            "chances": ", ".join(chances),
-            "outside": outside_text(words, view, have.outside),
+            "rows": [
+                (row, window(words, windows[one.name], one) if one.name in windows else "")
+                for row, one in zip(compared, view.parameters, strict=True)
+            ],
+            "words": [sentence for sentence, _ in reasons(words, view, have)],
         }
 
     def _outlook(self) -> str:

@@ -1,5 +1,6 @@
 """What every request must be before the page looks at it, and what every answer says to the browser."""
 
+import asyncio
 import secrets
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
@@ -10,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_FORM_BYTES = 16_000
+FORM_S = 10.0  # until all of it has come
 MOST_FIELDS = 20
 LONGEST_PATH = 100
 _FORM = "application/x-www-form-urlencoded"
@@ -124,10 +126,14 @@ async def form_of(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise BadFormError("not a form of this page")
     content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > LARGEST_FORM_BYTES:
-            raise BadFormError("larger than any form of this page")
+    try:
+        async with asyncio.timeout(FORM_S):
+            async for piece in request.stream():
+                content += piece
+                if len(content) > LARGEST_FORM_BYTES:
+                    raise BadFormError("larger than any form of this page")
+    except TimeoutError as error:
+        raise BadFormError("slower than any form of this page") from error
     try:
         pairs = parse_qsl(
             content.decode("ascii"),

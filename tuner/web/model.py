@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tuner.errors import TunerError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import AlarmView, ChampionBody, EventMessage, TrialsPage
-from tuner.wire.model_answers import Explanation, Recommendation, Slices
+from tuner.wire.model_answers import Explanation, Maps, Recommendation, Slices
 
 MOST_TRIALS = 500
 AGAIN_S = 5.0
@@ -24,8 +24,10 @@ class Known:
     explained: Explanation | None = None
     recommended: Recommendation | None = None
     slices: Slices | None = None
+    maps: Maps | None = None
     stops: tuple[EventMessage, ...] = ()
     alarms: Sequence[AlarmView] = ()
+    told: int = 0
     failed: str = ""
     asking: bool = False
     again_s: float = 0.0  # after a failure it is asked again, but not at every look
@@ -50,6 +52,14 @@ class ModelAnswers:
             task.add_done_callback(self._tasks.discard)
         return known
 
+    def told(self, name: str) -> int:
+        """How often something new about a campaign has come."""
+        return self._known[name].told if name in self._known else 0
+
+    def _tell(self, known: Known) -> None:
+        known.told += 1
+        self._changed()
+
     async def _ask(self, name: str, n: int, known: Known) -> None:
         try:
             known.trials = await self._client.trials(name, limit=MOST_TRIALS)
@@ -57,18 +67,20 @@ class ModelAnswers:
             known.alarms = (await self._client.alarms(name)).alarms
             events = (await self._client.history(name, limit=MOST_TRIALS)).events
             known.stops = tuple(event for event in events if _stops(event))
-            self._changed()
+            self._tell(known)
             if known.champion.champion is not None:
                 known.explained = await self._client.explanation(name)
-                self._changed()
-                known.slices = await self._client.slices(name)
+                self._tell(known)
                 known.recommended = await self._client.recommendation(name)
+                known.slices = await self._client.slices(name)
+                self._tell(known)
+                known.maps = await self._client.maps(name)
             known.failed, known.n = "", n
         except TunerError as error:
             known.failed, known.again_s = str(error), time.monotonic() + AGAIN_S
         finally:
             known.asking = False
-        self._changed()
+        self._tell(known)
 
     async def close(self) -> None:
         """Ask no more."""

@@ -129,10 +129,12 @@ async def _serve(
 ) -> None:
     import uvicorn
 
+    from tuner.web.connection import Connection
+
     page = Page(link, options)
     config = uvicorn.Config(
         page.app,
-        http="h11",
+        http=Connection,
         ws="none",
         lifespan="on",
         log_level="warning",

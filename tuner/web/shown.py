@@ -16,7 +16,7 @@ from tuner.console.campaign_text import (
     phase_text,
     rows,
 )
-from tuner.console.keyboard import ANSWERS, CONTROL, GRADES, SCREENS, Key, obstacle
+from tuner.console.keyboard import ANSWERS, BY_HAND, CONTROL, GRADES, SCREENS, Key, obstacle
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.session import Session
 from tuner.core.space.values import Value
@@ -35,8 +35,14 @@ PAGES = {
     "board": "/board",
     "sign_in": "/sign-in",
 }
+PAGE_KEYS = {"engineer": "c", "history": "t", "alarms": "m"}  # as in the console
 _BIG = (ANSWERS[0], ANSWERS[2], ANSWERS[1])  # left, can't tell, right: as the parts lie
-_SMALL = (*ANSWERS[3:], *(key for key in CONTROL if key.ops), *(key for key in SCREENS if key.ops and key.id != "keep"))
+_SMALL = (
+    BY_HAND,
+    *ANSWERS[3:],
+    *(key for key in CONTROL if key.ops),
+    *(key for key in SCREENS if key.ops and key.id != "keep"),  # its form is on the engineer's window
+)
 
 
 _STOPS = {
@@ -106,6 +112,7 @@ class Shown:
         return {
             "w": words,
             "page": name,
+            "page_keys": PAGE_KEYS,
             "pages": {one: PAGES[one] for one in pages},
             "back": name,
             "token": seat.token,
@@ -194,7 +201,9 @@ class Shown:
             "same": duel is not None and duel.left.setting == duel.right.setting,
             "big": [self._button(key, view) for key in _BIG],
             "grades": [self._button(key, view) for key in GRADES] if view.graded else [],
-            "small": [self._button(key, view) for key in _SMALL],
+            "small": [self._button(key, view) for key in _SMALL if key.on_bar(view)],
+            "pictured": any(part["photo"] for part in parts),
+            "still": ("hold", "scrap", "undo"),
         }
 
     def _part(
@@ -218,7 +227,7 @@ class Shown:
         return {
             **self._machine(view),
             **window.fields(),
-            "small": [self._button(key, view) for key in CONTROL if key.ops],
+            "small": [self._button(key, view) for key in (BY_HAND, *CONTROL) if key.ops and key.on_bar(view)],
             **restricting(self._words, view, self._seat.session.welcome),
             "proposal": None if view.trial is None else self._part(view, "proposed", view.trial, None),
         }

@@ -79,6 +79,28 @@ class SliceView(Told):
     feasible: list[bool] = Field(description="whether the constraints hold")
 
 
+class MapView(Told):
+    """Two parameters through the champion: a list for each value of `down`, a number for each value of `across`."""
+
+    across: str = Field(description="the parameter whose values are `columns`")
+    down: str = Field(description="the parameter whose values are `lines`")
+    columns: list[float | int | str]
+    lines: list[float | int | str]
+    better: list[list[float]] = Field(description="P(better than the champion)")
+    valid: list[list[float]] = Field(description="P(valid)")
+    feasible: list[list[bool]] = Field(description="whether the constraints hold")
+
+
+class Maps(Told):
+    """Two-dimensional cuts through the champion, of the parameters that matter most; none without a champion."""
+
+    champion: int | None
+    maps: list[MapView]
+    standing: dict[int, float] = Field(
+        description="for each valid trial the share of likely valid settings that are believed better than it"
+    )
+
+
 class Slices(Told):
     """One-dimensional cuts through the champion; none while there is no champion."""
 

@@ -14,7 +14,7 @@ from tuner.core.space.values import Value
 from tuner.wire import messages as m
 from tuner.wire import people as who
 from tuner.wire.messages import EventsAfter, Nothing
-from tuner.wire.model_answers import Explanation, Recommendation, Slices
+from tuner.wire.model_answers import Explanation, Maps, Recommendation, Slices
 from tuner.wire.operation import AnyOperation, Call, Operation, operation
 
 ANYONE = frozenset(Role)
@@ -75,6 +75,10 @@ class Operations:
     @operation("slices", Nothing, Slices, ANYONE, lane=Lane.MODEL)
     def slices(self, campaign: str) -> None:
         """Posterior mean, credible band and P(valid) along each parameter."""
+
+    @operation("maps", Nothing, Maps, ANYONE, lane=Lane.MODEL)
+    def maps(self, campaign: str) -> None:
+        """Chance to win and P(valid) over the pairs of parameters that matter most."""
 
     @operation("plan", m.PlanBody, m.PlanView, ANYONE)
     def plan(self, campaign: str, setting: Mapping[str, Value] | None = None) -> None:

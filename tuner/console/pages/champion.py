@@ -86,34 +86,41 @@ class ChampionPage(Page):
                 line.pad_right(max(0, room - line.cell_len))
                 line.append(window(words, windows[parameter.name], parameter))
             lines.append(line)
-        if have.window_valid is not None:
-            kept = {"valid": words.percent(have.window_valid), "better": words.percent(have.window_better or 0.0)}
-            named = "champion.window" if have.window_better is None else "champion.window_better"
-            lines.append(Text(words(named, **kept)))
-        if have.keep:
-            lines.append(Text(words("champion.keep"), STRONG))
-        else:
-            safer = (have.p_better or 0.0) < _EVEN and not have.same_as_champion
-            unlike = "champion.safer" if safer else "champion.model"
-            lines.append(Text(words("champion.same" if have.same_as_champion else unlike)))
-        chances = []
-        if have.p_better is not None and not have.same_as_champion and not have.keep:
-            chances.append(words("champion.better", percent=words.percent(have.p_better)))
-        if have.better_than_known_good is not None:
-            chances.append(words("champion.better_known_good", percent=words.percent(have.better_than_known_good)))
-        if have.p_valid is not None:
-            chances.append(words("champion.valid", percent=words.percent(have.p_valid)))
-        lines.append(Text(", ".join(chances)))
-        bolder = view.trial.p_better if view.trial is not None and view.trial.source == "model" else None
-        if bolder is not None and have.p_better is not None and bolder > have.p_better:
-            told = {"tag": view.trial.tag, "percent": words.percent(bolder)} if view.trial else {}
-            lines.append(Text(words("champion.bolder", **told)))
-        if outside := outside_text(words, view, have.outside):
-            lines.append(Text(outside, STRONG))
-        if have.parts:
-            duels = words("champion.record", won=have.won, lost=have.lost, tied=have.tied)
-            lines.append(Text(words("champion.made", parts=have.parts, duels=duels)))
+        lines += [Text(sentence, style) for sentence, style in reasons(words, view, have)]
         return [*lines, Text()]
+
+
+def reasons(words: Words, view: CampaignView, have: Recommendation) -> list[tuple[str, str]]:
+    """What speaks for the recommended setting, each sentence with its style."""
+    said = []
+    if have.window_valid is not None:
+        kept = {"valid": words.percent(have.window_valid), "better": words.percent(have.window_better or 0.0)}
+        named = "champion.window" if have.window_better is None else "champion.window_better"
+        said.append((words(named, **kept), ""))
+    if have.keep:
+        said.append((words("champion.keep"), STRONG))
+    else:
+        safer = (have.p_better or 0.0) < _EVEN and not have.same_as_champion
+        unlike = "champion.safer" if safer else "champion.model"
+        said.append((words("champion.same" if have.same_as_champion else unlike), ""))
+    chances = []
+    if have.p_better is not None and not have.same_as_champion and not have.keep:
+        chances.append(words("champion.better", percent=words.percent(have.p_better)))
+    if have.better_than_known_good is not None:
+        chances.append(words("champion.better_known_good", percent=words.percent(have.better_than_known_good)))
+    if have.p_valid is not None:
+        chances.append(words("champion.valid", percent=words.percent(have.p_valid)))
+    said.append((", ".join(chances), ""))
+    bolder = view.trial.p_better if view.trial is not None and view.trial.source == "model" else None
+    if bolder is not None and have.p_better is not None and bolder > have.p_better:
+        told = {"tag": view.trial.tag, "percent": words.percent(bolder)} if view.trial else {}
+        said.append((words("champion.bolder", **told), ""))
+    if outside := outside_text(words, view, have.outside):
+        said.append((outside, STRONG))
+    if have.parts:
+        duels = words("champion.record", won=have.won, lost=have.lost, tied=have.tied)
+        said.append((words("champion.made", parts=have.parts, duels=duels), ""))
+    return said
 
 
 def window(words: Words, one: WindowView, parameter: ParameterView) -> str:

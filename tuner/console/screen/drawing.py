@@ -23,6 +23,7 @@ from tuner.console.campaign_text import (
 )
 from tuner.console.language import Words
 from tuner.console.pages.page import ALARM, QUIET, STRONG
+from tuner.console.picture import LEAST_LINES, half_blocks, picture_of
 from tuner.console.screen.large_letters import large_letters
 from tuner.console.session import Session
 from tuner.core.space.values import Value
@@ -120,17 +121,21 @@ def column(
     width: int,
     height: int,
 ) -> Text:
-    """One part: its title, its tag in large letters, its setting with what differs marked."""
+    """One part: its title, its tag in large letters or its picture, its setting with what differs marked."""
     inner = max(10, width - 2 * _MARGIN)
     text = Text(no_wrap=True)
     text.append(fit(f"{title}   {about_part(words, trial)}", inner) + "\n", STRONG)
-    large = height >= _LARGE_LINES + len(view.parameters)
+    picture = picture_of(trial.photo)
+    free = height - 2 - len(view.parameters)  # below title, tag and setting: a picture is worth more than large letters
+    if picture is not None and free < LEAST_LINES:
+        picture = None
+    large = picture is None and height >= _LARGE_LINES + len(view.parameters)
     lines = large_letters(trial.tag, large=large)
-    if max(len(line) for line in lines) > inner or height < 1 + len(lines) + len(view.parameters):
+    if picture or max(len(line) for line in lines) > inner or height < 1 + len(lines) + len(view.parameters):
         lines = [trial.tag]  # the setting matters more than large letters
     text.append("\n".join(lines) + "\n", STRONG)
     have = rows(words, view.parameters, trial.setting, other)
-    links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo else []
+    links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo and picture is None else []
     room = height - len(lines) - 1 - len(links) - (1 if large else 0)
     if large:
         text.append("\n")
@@ -151,7 +156,7 @@ def column(
         text.append(f"+ {left_out}\n", QUIET)
     for link in links:
         text.append(fit(link, inner) + "\n")
-    return text
+    return text if picture is None else text.append_text(half_blocks(picture, inner, free))
 
 
 def waiting(words: Words, session: Session, view: CampaignView, width: int) -> Text:

@@ -39,9 +39,12 @@
     const typed = asks && asks.querySelector("input[name=given]");
     const old = document.getElementById("page");
     const before = { question: key(), view: zoom };
+    const opened = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
     old.replaceWith(document.adoptNode(page));
     document.title = next.title;
     document.body.className = next.body.className;
+    document.body.dataset.lost = next.body.dataset.lost;
+    for (const id of opened) { const one = document.getElementById(id); if (one) one.open = true; }
     document.documentElement.lang = next.documentElement.lang;
     if (address && location.pathname !== address) history.pushState(null, "", address);
     const now = document.querySelector(".asked");
@@ -58,6 +61,7 @@
     applyFilter();
     window.scrollTo(0, scrolled);
     zoom = key() === before.question ? before.view : { scale: 1, x: 0, y: 0 };
+    if (large && key() !== before.question) large = "left";
     showZoom();
     noteQuestion();
   }
@@ -93,7 +97,7 @@
         if (form.closest(".answers")) window.scrollTo(0, 0);
       } else say(await answer.text());
     } catch {
-      say(document.body.dataset.lost || "No answer. Look at the page again before you repeat it.");
+      say(document.body.dataset.lost);
     }
     document.body.removeAttribute("aria-busy");
     sending = false;
@@ -126,45 +130,97 @@
   });
 
   // both pictures are zoomed and moved alike: what is compared is the same place of two parts
+  const CLOSEST = 8;
+  const SWIPE_PX = 45;
   let zoom = { scale: 1, x: 0, y: 0 };
+  let large = ""; // which part's picture is shown alone and large: left or right
   const fingers = new Map();
+  let began = null; // where the only finger came down
+
+  const pictures = () => [...document.querySelectorAll("[data-zoom] img")];
+  const side = (name) => document.querySelector(`.parts .part:${name === "left" ? "first" : "last"}-child`);
+
   function showZoom() {
-    for (const one of document.querySelectorAll("[data-zoom] img")) {
+    const parts = document.querySelector("[data-parts]");
+    if (!parts) return;
+    for (const name of ["left", "right"]) parts.classList.toggle(`only-${name}`, large === name && pictures().length > 1);
+    for (const one of pictures()) {
       one.style.transform = `translate(${zoom.x}px, ${zoom.y}px) scale(${zoom.scale})`;
     }
+    const button = document.querySelector("[data-look=side]");
+    if (button) {
+      button.hidden = pictures().length < 2;
+      button.setAttribute("aria-pressed", String(Boolean(large)));
+      button.firstChild.data = large ? button.dataset.large : button.dataset.small;
+    }
   }
-  function zoomTo(scale) {
-    scale = Math.min(8, Math.max(1, scale));
-    zoom = scale === 1 ? { scale: 1, x: 0, y: 0 } : { scale, x: zoom.x * scale / zoom.scale, y: zoom.y * scale / zoom.scale };
+  // the place under the fingers stays where it is; no picture is moved out of its frame
+  function zoomTo(scale, at = { x: 0, y: 0 }, by = { x: 0, y: 0 }) {
+    scale = Math.min(CLOSEST, Math.max(1, scale));
+    const frame = pictures().find((one) => one.offsetWidth);
+    const room = (length) => (length * (scale - 1)) / 2;
+    const within = (value, most) => Math.min(most, Math.max(-most, value));
+    const grown = scale / zoom.scale;
+    zoom = {
+      scale,
+      x: within(at.x - (at.x - zoom.x) * grown + by.x, frame ? room(frame.offsetWidth) : 0),
+      y: within(at.y - (at.y - zoom.y) * grown + by.y, frame ? room(frame.offsetHeight) : 0),
+    };
     showZoom();
+  }
+  const inFrame = (point, target) => {
+    const box = target.closest("[data-zoom]").getBoundingClientRect();
+    return { x: point.x - box.left - box.width / 2, y: point.y - box.top - box.height / 2 };
+  };
+  function showLarge(name) {
+    large = name;
+    zoomTo(zoom.scale);
+    if (name && side(name)) side(name).scrollIntoView({ block: "nearest" });
   }
   document.addEventListener("wheel", (event) => {
     if (!event.target.closest("[data-zoom]")) return;
     event.preventDefault();
-    zoomTo(zoom.scale * (event.deltaY < 0 ? 1.2 : 1 / 1.2));
+    zoomTo(zoom.scale * (event.deltaY < 0 ? 1.2 : 1 / 1.2), inFrame(event, event.target));
   }, { passive: false });
   document.addEventListener("dblclick", (event) => {
-    if (event.target.closest("[data-zoom]")) zoomTo(zoom.scale > 1 ? 1 : 3);
+    if (event.target.closest("[data-zoom]")) zoomTo(zoom.scale > 1 ? 1 : 3, inFrame(event, event.target));
+  });
+  document.addEventListener("click", (event) => {
+    const look = event.target.closest("[data-look]");
+    if (!look) return;
+    if (look.dataset.look === "side") showLarge(large === "left" ? "right" : large ? "" : "left");
+    else zoomTo(zoom.scale * (look.dataset.look === "in" ? 1.6 : 1 / 1.6));
   });
   document.addEventListener("pointerdown", (event) => {
-    if (event.target.closest("[data-zoom]")) fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    if (!event.target.closest("[data-zoom]")) return;
+    fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    began = fingers.size === 1 ? { x: event.clientX, y: event.clientY } : null;
   });
   document.addEventListener("pointermove", (event) => {
     const last = fingers.get(event.pointerId);
     if (!last) return;
     const others = [...fingers.entries()].filter(([id]) => id !== event.pointerId).map(([, one]) => one);
     const here = { x: event.clientX, y: event.clientY };
+    const by = { x: here.x - last.x, y: here.y - last.y };
+    fingers.set(event.pointerId, here);
     if (others.length === 1) {
       const apart = (one) => Math.hypot(one.x - others[0].x, one.y - others[0].y);
-      if (apart(last) > 0) zoomTo(zoom.scale * apart(here) / apart(last));
-    } else if (others.length === 0 && zoom.scale > 1) {
-      zoom = { ...zoom, x: zoom.x + here.x - last.x, y: zoom.y + here.y - last.y };
-      showZoom();
-    }
-    fingers.set(event.pointerId, here);
+      const middle = { x: (here.x + others[0].x) / 2, y: (here.y + others[0].y) / 2 };
+      if (apart(last) > 0) {
+        zoomTo(zoom.scale * apart(here) / apart(last), inFrame(middle, event.target), { x: by.x / 2, y: by.y / 2 });
+      }
+    } else if (others.length === 0 && zoom.scale > 1) zoomTo(zoom.scale, undefined, by);
+    else if (others.length === 0 && event.pointerType === "touch") window.scrollBy(0, -by.y);
   });
   for (const end of ["pointerup", "pointercancel"]) {
-    document.addEventListener(end, (event) => fingers.delete(event.pointerId));
+    document.addEventListener(end, (event) => {
+      const last = fingers.get(event.pointerId);
+      fingers.delete(event.pointerId);
+      if (!last || !began || zoom.scale > 1 || end === "pointercancel") return;
+      const by = { x: last.x - began.x, y: last.y - began.y };
+      // a swipe turns from one picture to the other, at the same place of the screen: small differences jump
+      if (Math.abs(by.x) > SWIPE_PX && Math.abs(by.x) > 2 * Math.abs(by.y)) showLarge(by.x < 0 ? "right" : "left");
+    });
   }
 
   function applyFilter() {
@@ -181,6 +237,7 @@
   window.addEventListener("popstate", look);
   document.documentElement.classList.add("script");
   noteQuestion();
+  showZoom();
   if (document.querySelector("nav")) {
     const stream = new EventSource("/events");
     stream.onmessage = look;
