@@ -40,7 +40,7 @@ def init(directory: Path, answers: Path | None, yes: bool) -> None:
     state = directory / "state"
     steps = [
         (f"tuner check-config {place}", "whenever you changed it"),
-        (f"tuner rehearse {place}", "what to expect, in some minutes"),
+        (f"tuner rehearse {place}", "what to expect, in two minutes"),
         (f"tuner run {place} --state {state} &", "the daemon"),
         (f"tuner campaign start {told['campaign']} --state {state}", "tuning begins"),
         (f"tuner console --state {state}", "approve settings, compare parts"),
