@@ -12,7 +12,7 @@ from tuner.campaign import commands as c
 from tuner.campaign import events as e
 from tuner.campaign.automatic import budget_end, part_tag
 from tuner.campaign.by_hand import needed
-from tuner.campaign.importing import fitting, objection, problems, same, unreadable
+from tuner.campaign.importing import continues, fitting, objection, problems, same, together, unreadable
 from tuner.campaign.moves import MOVES, illegal
 from tuner.campaign.questions import due
 from tuner.campaign.state import MOVED_STAGES, CampaignTrial, Mode, Stage, State
@@ -287,20 +287,31 @@ def _confirm(state: State, command: c.ConfirmChange, actor: Actor, now: datetime
 
 
 def _import(state: State, command: c.ImportEarlier, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
-    if why := problems(state.terms, command):
+    if not continues(state.arriving, command):
+        raise Refusal("stale", "nothing was imported: the pieces before this one are not here; send all of them again")
+    before = state.arriving.trials if command.after and state.arriving else ()
+    if why := problems(state.terms, command, before):
         raise Refusal("bad_request", f"nothing was imported: {why}")
-    trials = tuple(
-        trial.model_copy(update={"setting": fitting(state.terms, trial.setting)}) for trial in command.trials
-    )
-    if any(same(one, trials, command.judgments) for one in state.imports):
-        raise Refusal("unchanged", f"the campaign {state.name} knows these trials and judgments already")
-    if unreadable(command.model, len(trials)):
-        raise Refusal("bad_request", "nothing was imported: what the model remembered cannot be read; leave it out")
     own = command.discount == 1.0
-    if own and (why := objection(state, command)):
+    event = e.EarlierImported(
+        source=command.source,
+        discount=command.discount,
+        trials=fitting(state.terms, command.trials),
+        judgments=command.judgments,
+        model=command.model if own else None,
+        more=command.more,
+        after=command.after,
+    )
+    whole = together(state.arriving, event, now)
+    if own and (why := objection(state, whole.trials)):
         raise Refusal("not_allowed", f"nothing was imported: {why}")
-    brought = {"trials": trials, "judgments": command.judgments, "model": command.model if own else None}
-    return (e.EarlierImported(source=command.source, discount=command.discount, **brought),)
+    if command.more:
+        return (event,)
+    if any(same(one, whole) for one in state.imports):
+        raise Refusal("unchanged", f"the campaign {state.name} knows these trials and judgments already")
+    if unreadable(command.model, len(whole.trials)):
+        raise Refusal("bad_request", "nothing was imported: what the model remembered cannot be read; leave it out")
+    return (event,)
 
 
 def _delay_home(state: State, command: c.DelayHome, actor: Actor, now: datetime) -> tuple[e.Event, ...]:

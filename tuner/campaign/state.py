@@ -100,6 +100,11 @@ class Imported:
     trials: tuple[EarlierTrial, ...]
     judgments: tuple[EarlierJudgment, ...]
 
+    @property
+    def rows(self) -> int:
+        """How many trials and judgments it has."""
+        return len(self.trials) + len(self.judgments)
+
 
 @dataclass(frozen=True)
 class MachineState:
@@ -145,6 +150,7 @@ class State:
         change: What somebody is asked to change by hand.
         changes: How often somebody was asked.
         imports: What was imported from earlier campaigns.
+        arriving: The pieces of an import whose last one has not come.
     """
 
     name: str
@@ -170,6 +176,7 @@ class State:
     change: Change | None = None
     changes: int = 0
     imports: tuple[Imported, ...] = ()
+    arriving: Imported | None = None
 
     @property
     def trial(self) -> CampaignTrial | None:
