@@ -45,7 +45,7 @@ def test_rehearse_gives_up_when_the_patience_is_over(tmp_path):
     config.write_text(campaign_text(policy=policy, machine="open_guard_every = 1"))
     shown = run("rehearse", str(config), "--yes")
     assert shown.exit_code == 75, shown.output
-    assert "the known-good setting was refused: interlocks do not hold" in shown.stderr
+    assert 'the known-good setting was refused: interlock "guard closed" does not hold' in shown.stderr
 
 
 def test_what_only_people_can_change_is_said_before_a_part_is_made(tmp_path):

@@ -217,12 +217,12 @@ class Performer:
                 # people, and controllers that were frozen, change settings that were verified a while ago
                 changed = await self._gate(state, trial.setting).changed(state.terms, trial.setting)
                 if changed is not None and not again:
-                    text = f"no part was made, because the setting has changed since it was sent: {changed}"
+                    told = f"no part was made, because the setting has changed since it was sent: {changed}"
                     break
                 if changed is not None:  # a new process, perhaps a machine that was restarted
                     answer = await self.through_gate(state, trial.setting, leaves=True)
                     if answer.result != "applied":
-                        text = f"setting {answer.result}: {answer.text}"
+                        told = f"setting {answer.result}: {answer.text}"
                         break
                 forbidden = await self._gate(state, trial.setting).interlocked() if again and changed is None else None
                 if forbidden is None:
@@ -230,15 +230,15 @@ class Performer:
                     outcome = await self.machine.run_trial(tag)
                     self.waits(None)
                     return outcome
-                awaited, text = "ready", f"no part was made: {forbidden}"
+                awaited, text, told = "ready", forbidden, f"no part was made: {forbidden}"
             except AdapterError as error:
-                awaited, text = await self._gate(state, trial.setting).awaited(error), str(error)
+                awaited, text, told = await self._gate(state, trial.setting).awaited(error), str(error), str(error)
             if awaited is None or not await self._wait_for(patience, awaited, text, leaves=True):
-                text += patience.spent(awaited) if awaited else ""
+                told += patience.spent(awaited) if awaited else ""
                 break
             again = True
         self.waits(None)
-        await self.tell(c.Fault(text=text), Run(trial.number))
+        await self.tell(c.Fault(text=told), Run(trial.number))
         return None
 
 

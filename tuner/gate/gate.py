@@ -116,7 +116,7 @@ class Gate:
     async def _not_ready(self) -> str | None:
         health = await self._link.health()
         if not health.ok:
-            return f"the machine is not ready: {health.text or 'no reason given'}"
+            return health.text or "it is not ready, and does not say why"
         return _open_ones(health)
 
     async def _located(self, terms: Terms, where: Whereabouts) -> SettingMap | Answer:
@@ -213,7 +213,10 @@ def _same(terms: Terms, one: SettingMap, other: SettingMap) -> bool:
 
 def _open_ones(health: Health) -> str | None:
     found = sorted(name for name, holds in health.interlocks.items() if holds is not True)
-    return f"interlocks do not hold: {listed(found)}" if found else None
+    if not found:
+        return None
+    # the names first: a line of a terminal may be too short for the rest
+    return f"interlock {listed(found)} does not hold" if len(found) == 1 else f"interlocks {listed(found)} do not hold"
 
 
 def _plain(have: Mapping[str, object]) -> SettingMap | None:

@@ -10,6 +10,7 @@ from tuner.basics.text import counted
 from tuner.lab.rehearse.run import Pace, Rehearsal
 
 SURE = 1.96  # standard deviations: the intervals of what rehearsals say hold in 95 of 100
+FEW = 6  # of fewer no interval of their median holds in 95 of 100
 BETTER = 0.02  # of what there is to gain: less is the same for all practical purposes
 _COUNTS = ("trials", "scrap", "looks", "hours", "machine_hours", "changes", "change_parts")
 _SELDOM = ("changes", "change_parts")  # told where there are any
@@ -135,7 +136,10 @@ def as_text(found: Expectation) -> str:
     lines += ["", f"{'what a budget buys':<20}{'better than known-good':>26}{'of what there is to gain':>28}"]
     for bought in found.bought:
         few = "" if bought.runs == found.runs else f"   ({counted(bought.runs, 'rehearsal')})"
-        lines.append(f"{bought.trials:>7} trials      {_percent(bought.better):>26}{_percent(bought.gain):>28}{few}")
+        gain = _percent(bought.gain) if bought.runs >= FEW else f"{bought.gain.usual:.0%} or so"
+        lines.append(f"{bought.trials:>7} trials      {_percent(bought.better):>26}{gain:>28}{few}")
+    if found.runs < FEW:
+        lines.append("so few rehearsals say little: --minutes or --runs make more of them")
     lines += ["", "traps"] if found.traps else ["", "no traps found"]
     lines += [f"  - {trap}" for trap in found.traps]
     return "\n".join(lines) + "\n"
