@@ -1,6 +1,8 @@
 """`tuner init`: asks in plain words and writes a commented configuration that is right."""
 
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -60,7 +62,10 @@ def _line(prompt: str) -> str:
         if sys.stdin.isatty():
             import readline  # noqa: F401 - importing it gives `input` its keys
 
-            return input(prompt)
+            *above, last = textwrap.wrap(prompt.rstrip(), shutil.get_terminal_size().columns - 1) or [""]
+            for line in above:
+                click.echo(line)
+            return input(f"{last} ")
         click.echo(prompt, nl=False)
         line = sys.stdin.readline()
     except EOFError:
