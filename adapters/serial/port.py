@@ -2,11 +2,13 @@
 
 import codecs
 import contextlib
+import errno
 import termios
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from adapters.shared.contact import why_no_device
 from adapters.shared.values import Deadline, quoted
 from tuner.adapter import AdapterSettings, DeadlineError, LinkError
 from tuner.basics.text import shown
@@ -85,7 +87,8 @@ class LinePort:
                 port.dtr = False
             port.open()
         except (OSError, ValueError, termios.error) as error:
-            raise LinkError(f"the port {s.port} cannot be opened: {error}") from error
+            why = "" if "://" in s.port else why_no_device(s.port)
+            raise LinkError(f"the port {s.port} cannot be opened: {why or _words(error)}") from error
         self._port = port
         self._received = b""
         self._owed = self._tail_of_late = False
@@ -159,3 +162,9 @@ class LinePort:
     def _lost(self, error: Exception) -> None:
         self.close()
         raise LinkError(f"the port {self._settings.port} is lost: {error}") from error
+
+
+def _words(error: Exception) -> str:
+    """A port that is there and may be used, but is in use, is told with what to do."""
+    taken = isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.EBUSY)
+    return "another program uses it: end that, or take another port" if taken else str(error)
