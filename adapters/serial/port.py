@@ -2,14 +2,16 @@
 
 import codecs
 import contextlib
+import errno
 import termios
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from adapters.shared.contact import why_no_device
 from adapters.shared.values import Deadline, quoted
 from tuner.adapter import AdapterSettings, DeadlineError, LinkError
-from tuner.basics.sentences import say
+from tuner.basics.sentences import NOTHING, Sentence, say
 from tuner.basics.text import shown
 
 try:
@@ -86,7 +88,8 @@ class LinePort:
                 port.dtr = False
             port.open()
         except (OSError, ValueError, termios.error) as error:
-            raise LinkError(say("serial.not_opened", port=s.port, why=str(error))) from error
+            why = NOTHING if "://" in s.port else why_no_device(s.port)
+            raise LinkError(say("serial.not_opened", port=s.port, why=why or _words(error))) from error
         self._port = port
         self._received = b""
         self._owed = self._tail_of_late = False
@@ -160,3 +163,9 @@ class LinePort:
     def _lost(self, error: Exception) -> None:
         self.close()
         raise LinkError(say("serial.lost", port=self._settings.port, why=str(error))) from error
+
+
+def _words(error: Exception) -> Sentence:
+    """A port that is there and may be used, but is in use, is told with what to do."""
+    taken = isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.EBUSY)
+    return say("serial.taken") if taken else Sentence(str(error))

@@ -317,8 +317,14 @@ def test_a_tag_cannot_smuggle_a_second_line(opened, pty, tag):
 def test_two_cannot_have_the_port(opened, pty):
     opened()
     second = SerialAdapter(SerialSettings(port=str(pty.path)), [SPEED])
-    with pytest.raises(LinkError, match="cannot be opened"):
+    with pytest.raises(LinkError, match="cannot be opened: another program uses it"):
         second.open(1.0)
+
+
+def test_a_port_that_is_not_there_is_told_with_the_next_step():
+    adapter = SerialAdapter(SerialSettings(port="/dev/serial/by-id/nothing"), [SPEED])
+    with pytest.raises(LinkError, match=r"there is no device .* look whether the adapter is plugged in"):
+        adapter.open(1.0)
 
 
 def test_a_port_can_be_at_the_other_end_of_a_network():

@@ -6,9 +6,9 @@ import pytest
 
 from tests.campaign.helpers import ANNA, ENGINEER, Driver, terms
 from tuner.campaign import commands as c
-from tuner.campaign.earlier import EarlierJudgment, EarlierTrial, ImportEarlier
+from tuner.campaign.earlier import EarlierJudgment, EarlierTrial, ImportEarlier, pieces
 from tuner.campaign.effects import ComputeNext, basis, wanted
-from tuner.campaign.importing import import_of
+from tuner.campaign.importing import MOST_KNOWN, import_of
 from tuner.campaign.model_input import model_input, optimizer_state
 from tuner.campaign.state import Stage
 from tuner.compute.tasks import fallback, next_step
@@ -210,3 +210,68 @@ def test_what_is_taken_over_goes_on_with_its_parts_lots_and_repeats(earlier):
 )
 def test_a_memory_that_no_model_can_have_is_refused(memory):
     assert "leave it out" in Driver().refused(brought((1.0, 2), (2.0, 2), discount=1.0, model=memory)).text
+
+
+def many(trials: int, discount=0.5) -> ImportEarlier:
+    """Each trial lost to the first but the last one, which won; every fifth made no part."""
+    rows = tuple(EarlierTrial(setting={"x": n % 100 / 10, "n": n % 5}, valid=n % 5 != 4) for n in range(trials))
+    good = [number for number, row in enumerate(rows, 1) if row.valid]
+    judgments = tuple(
+        EarlierJudgment(left=1, right=number, winner=number if number == good[-1] else 1) for number in good[1:]
+    )
+    return ImportEarlier(source="old.csv", trials=rows, judgments=judgments, discount=discount)
+
+
+def test_an_import_in_pieces_is_the_same_as_one_in_a_single_request():
+    whole, in_pieces = Driver(terms(trials=200)), Driver(terms(trials=200))
+    whole.tell(many(100, discount=1.0))
+    parts = [again(one) for one in pieces(many(100, discount=1.0), 2000)]
+    assert len(parts) > 3
+    for part in parts[:-1]:
+        in_pieces.tell(part)
+        assert (in_pieces.state.imports, in_pieces.state.trials) == ((), ()), "nothing before the last one"
+        assert STATE.validate_json(STATE.dump_json(in_pieces.state)) == in_pieces.state
+    in_pieces.tell(parts[-1])
+    assert in_pieces.refold() == in_pieces.state
+    assert in_pieces.state.arriving is None
+    assert [(t.setting, t.valid) for t in in_pieces.state.trials] == [(t.setting, t.valid) for t in whole.state.trials]
+    assert optimizer_state(in_pieces.state) == optimizer_state(whole.state)
+
+
+def test_a_piece_that_is_lost_or_another_s_is_noticed_and_the_first_one_begins_anew():
+    campaign = Driver(terms(trials=200))
+    parts = list(pieces(many(100), 2000))
+    for wrong in (parts[1], parts[-1]):
+        assert campaign.refused(wrong).code == "stale"
+    campaign.tell(parts[0])
+    assert campaign.refused(parts[2]).code == "stale"
+    assert campaign.refused(parts[1].model_copy(update={"source": "another"})).code == "stale"
+    campaign.tell(parts[0])
+    for part in parts[1:]:
+        campaign.tell(part)
+    assert [len(one.trials) for one in campaign.state.imports] == [100]
+    assert campaign.refused(many(100)).code == "unchanged"
+
+
+def test_what_does_not_fit_in_a_later_piece_is_refused_with_its_number():
+    campaign = Driver(terms(trials=200))
+    first, *_ = pieces(many(100), 2000)
+    campaign.tell(first)
+    after = len(first.trials)
+    bad = brought((99.0, 2)).model_copy(update={"source": "old.csv", "after": after})
+    assert f"earlier trial {after + 1}: x must lie" in campaign.refused(bad).text
+    beyond = EarlierJudgment(left=1, right=after + 1)
+    wrong = bad.model_copy(update={"trials": (), "judgments": (beyond,)})
+    assert f"there is no earlier trial {after + 1}" in campaign.refused(wrong).text
+
+
+def test_of_ten_thousand_trials_the_model_is_told_what_it_can_carry_the_newest_first():
+    campaign = Driver()
+    for piece in pieces(many(10_000), 150_000):
+        campaign.tell(piece)
+    told = optimizer_state(campaign.state)
+    assert len(told.trials) == MOST_KNOWN
+    assert {j.winner for j in told.judgments} == {1, MOST_KNOWN - 1}, "the last winner and whom it was compared with"
+    assert sum(t.valid is False for t in told.trials) > 50
+    assert told.trials[0].setting == {"x": 0.0, "n": 0}
+    assert [len(one.trials) for one in campaign.state.imports] == [10_000]

@@ -281,7 +281,6 @@ def test_one_machine_that_fails_does_not_keep_from_the_next(odd, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["check", "simulated"], 2, "Missing option '--config'"),
         (["check", "simulated", "--config", "missing.toml"], 78, "missing.toml:1: file: does not exist"),
         (["check", "command", "--config", SASENA], 2, 'uses the adapter "command"; used: "simulated"'),
         (["check", "simulated", "--config", SASENA, "--campaign", "x"], 2, 'has no campaign "x"; it has "sasena"'),
@@ -389,34 +388,3 @@ def test_check_shows_every_place_and_fails_where_one_cannot_be_used(odd, config)
     assert "! trial.valid  DB5.DBX9.0" in shown.stdout
     sentence = "m: 1 of 2 places cannot be used: trial.valid; trial.valid: beyond the end of the block\n"
     assert (shown.exit_code, shown.stderr) == (1, sentence)
-
-
-def test_rehearse_makes_one_part_at_the_known_good_setting_after_a_confirmation():
-    refused = CliRunner().invoke(cli, ["adapters", "rehearse", SASENA], input="n\n")
-    assert refused.exit_code == 1
-    assert "ms" not in refused.stdout
-    shown = CliRunner().invoke(cli, ["adapters", "rehearse", SASENA], input="y\n")
-    assert shown.exit_code == 0, shown.output
-    assert "x1 = 3.5" in shown.stdout
-    assert "known-good setting, sent and read back" in shown.stdout
-    assert "a valid part" in shown.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (["browse", "nothing"], 2, "is neither an installed adapter nor a file"),
-        (["browse", "simulated"], 1, "cannot tell what a machine offers"),
-        (["browse", "modbus", "host"], 78, 'is not KEY=VALUE; the keys are "host"'),
-        (["browse", "modbus", "prot=1"], 78, "prot: Extra inputs are not permitted; the keys are"),
-        (["browse", "modbus", "host=127.0.0.1", "port=1"], 75, "nothing listens on its port 1"),
-        (["browse", SASENA, "host=x"], 2, "KEY=VALUE goes with the name of an adapter"),
-        (["rehearse", "missing.toml"], 78, "missing.toml:1: file: does not exist"),
-        (["rehearse", SASENA, "--campaign", "x"], 2, 'has no campaign "x"'),
-        (["check", "simulated", "--config", SASENA, "--trust"], 0, ""),
-    ],
-)
-def test_browse_and_rehearse_answer_bad_input_with_a_sentence(arguments, code, sentence):
-    shown = run(*arguments)
-    assert shown.exit_code == code, shown.output
-    assert sentence in " ".join(shown.stderr.split())

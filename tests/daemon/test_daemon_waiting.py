@@ -14,7 +14,7 @@ KINDS = {
 }
 SAYS = {
     "verify": "waits until the machine has taken the setting: x1 is ",
-    "ready": 'waits for the machine: interlocks do not hold: "guard closed"',
+    "ready": 'waits for the machine: interlock "guard closed" does not hold',
     "link": "waits for the link: the link to the simulated machine is away",
 }
 

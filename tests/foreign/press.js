@@ -1,4 +1,4 @@
-// The press behind every server of this folder, programmed as docs/adapters/handshake.md says: a scan of 100 ms copies
+// The press behind every server of this folder, programmed as docs/adapters/handshake.md says: a scan of 100 ms (PRESS_SCAN_MS) copies
 // what was set, makes one part on the rising edge of start, and is not ready for a while after each part.
 // Its memory is a file, as the retained memory of a PLC: a part goes on while the program is down.
 // stdout has a line of JSON for each write and each part, with a clock that all processes of the computer share;
@@ -8,7 +8,7 @@
 const fs = require("fs");
 const readline = require("readline");
 
-const SCAN_MS = 100;
+const SCAN_MS = Number(process.env.PRESS_SCAN_MS || 100);
 const PART_S = 1.0;
 const NOT_READY_S = 3.0;
 const HOME = { temperature: 230, speed: 80, pressure: 400 };

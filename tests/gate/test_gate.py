@@ -179,7 +179,7 @@ def test_interlocks_and_health_forbid_sending():
 
 def test_a_busy_machine_may_go_on_but_not_with_an_open_interlock():
     for ok in (True, False):
-        for interlocks, said in (({"air": True}, None), ({"guard": False}, 'interlocks do not hold: "guard"')):
+        for interlocks, said in (({"air": True}, None), ({"guard": False}, 'interlock "guard" does not hold')):
             machine = Recorder(health=Health(ok=ok, interlocks=interlocks))
             assert asyncio.run(gate(machine).interlocked()) == said
 

@@ -6,12 +6,10 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
-import pytest
 
+from tests.adapters.http import moulding_machine as http
 from tests.adapters.line.controllers import Controller
-from tests.adapters.modbus import moulding_machine as modbus
 from tests.adapters.mqtt import moulding_machine as mqtt
-from tests.adapters.opcua import moulding_machine as opcua
 from tests.adapters.test_serial import PtyMachine
 from tests.daemon.running import better
 from tuner.problems import get_problem
@@ -80,99 +78,43 @@ class Site:
         return better(view)
 
 
-class ModbusPress(modbus.Press):
-    """Two float64 parameters, a long tag, and the process in its program."""
+class HttpPress(http.Press):
+    """The process behind the REST interface."""
 
     def __init__(self, made) -> None:
+        self.made = made
+        self.results: dict[str, dict] = {}
         super().__init__()
-        self.made = made
-        for name, address in (("x1", 100), ("x2", 104)):
-            self.put("holding", address, HOME[name], modbus.DataType.FLOAT64)
+        self.recipe = dict(HOME)
 
-    def values(self) -> dict:
-        return {
-            name: self.get("holding", address, modbus.DataType.FLOAT64, 4)
-            for name, address in (("x1", 100), ("x2", 104))
-        }
-
-    def start(self, on):
-        if on and not self.memory["coil"][modbus.START]:
-            self.parts.append(self.text(modbus.TAG, 16))
-            self.looks = self.looks_per_part
-        if not on:
-            self.memory["discrete"][modbus.DONE] = 0
-
-    def finish(self):
-        valid, objective = sasena(self.values())
-        self.made.append((self.parts[-1], self.values(), valid))
-        self.memory["discrete"][modbus.VALID] = valid
-        self.memory["input"][modbus.REASON] = 0 if valid else 1
-        self.put("input", modbus.WEIGHT, objective, modbus.DataType.FLOAT64)
-        self.memory["discrete"][modbus.DONE] = 1
+    def finished(self, tag):
+        if tag not in self.results:
+            valid, objective = sasena(self.recipe)
+            self.made.append((tag, dict(self.recipe), valid))
+            self.results[tag] = {"state": "finished", "ok": valid, "why": "" if valid else REASON, "cost": objective}
+        return self.results[tag]
 
 
-class Modbus(Site):
-    name = "modbus"
+class Http(Site):
+    name = "http"
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self.press = ModbusPress(self.made)
-        self.plant = modbus.Plant(self.press)
+        self.press = HttpPress(self.made)
 
     def settings(self) -> dict:
         changes = {
-            "parameters": {"x1": {"address": 100, "type": "float64"}, "x2": {"address": 104, "type": "float64"}},
-            "trial__tag": {"address": modbus.TAG, "length": 16},
-            "trial__reason__codes": {"1": REASON},
-            "measurements": {"objective": {"table": "input", "address": modbus.WEIGHT, "type": "float64"}},
+            "set__body": {"recipe": {name: f"{{{name}}}" for name in HOME}},
+            "parameters": {name: {"path": f"recipe.{name}"} for name in HOME},
+            "trial__measurements": {"objective": {"path": "cost"}},
         }
-        return {**modbus.table(**changes), "port": self.plant.port}
+        return {"base": self.press.base, **http.table(**changes)}
 
     def setting(self) -> dict:
-        return self.press.values()
+        return dict(self.press.recipe)
 
     def close(self) -> None:
-        self.plant.close()
-
-
-class OpcuaPress(opcua.Press):
-    def __init__(self, directory, made) -> None:
-        self.made = made
-        super().__init__(directory)
-
-    async def finish(self):
-        self.looks = None
-        setting = {name: await self.nodes[name].read_value() for name in HOME}
-        valid, objective = sasena(setting)
-        self.made.append((await self.nodes["Tag"].read_value(), setting, valid))
-        await self.set("Valid", valid)
-        await self.set("Reason", "" if valid else REASON)
-        await self.set("Weight", objective)
-        await self.set("Done", True)
-
-
-class Opcua(Site):
-    name = "opcua"
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__(directory)
-        with pytest.MonkeyPatch.context() as patch:  # the nodes of this press, beside those of the other tests
-            for name, value in HOME.items():
-                patch.setitem(opcua.NODES, name, (value, opcua.ua.VariantType.Double))
-            self.press = OpcuaPress(directory, self.made)
-
-    def settings(self) -> dict:
-        changes = {
-            "parameters": {name: {"node": f"s={name}"} for name in HOME},
-            "measurements": {"objective": {"node": "s=Weight"}},
-        }
-        return {**opcua.table(**changes), "endpoint": self.press.endpoint}
-
-    def setting(self) -> dict:
-        return {name: self.press.get(name) for name in HOME}
-
-    def close(self) -> None:
-        self.press.close()
+        self.press.off()
 
 
 class MqttMachine(mqtt.Machine):

@@ -2,7 +2,8 @@
 
 from tests.adapters.modbus.moulding_machine import MODE
 from tests.daemon.running import daemon, until
-from tests.system.sites import CAMPAIGN, Modbus, ModbusPress, toml
+from tests.system.plc_sites import Modbus, ModbusPress
+from tests.system.sites import CAMPAIGN, toml
 from tests.system.test_protocol_campaigns import opened
 
 

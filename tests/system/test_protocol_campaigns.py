@@ -8,21 +8,23 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.running import daemon, until
+from tests.system.plc_sites import S7, Modbus, Opcua
 from tests.system.sites import (
     CAMPAIGN,
     NUMBERS,
     Calling,
     Command,
     Example,
+    Http,
     Line,
-    Modbus,
     Mqtt,
-    Opcua,
     Serial,
     Site,
     sasena,
     toml,
 )
+
+KINDS = [Modbus, Opcua, S7, Mqtt, Http, Serial, Command, Line, Calling]
 
 
 @contextmanager
@@ -62,7 +64,7 @@ def run_campaign(site: Site, trials: int) -> list[tuple[dict, dict]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", [Modbus, Opcua, Mqtt, Serial, Command, Line, Calling], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_campaign_runs_to_its_end_and_the_machine_has_the_same_record(kind):
     with opened(kind) as site:
         check(site, run_campaign(site, 30), 30)

@@ -123,6 +123,7 @@ def test_a_daemon_imports_by_its_configuration_and_by_the_command_line(tmp_path,
     assert tuner("export", "press", "--to", tmp_path / "old.json", "--state", state).exit_code == 0
     head = f'[campaign.earlier]\nfrom = "{tmp_path / "old.json"}"\ndiscount = 0.4'
     text = campaign_text("oven", head=head, trials=4, autostart=False) + campaign_text("press", autostart=False)
+    text += campaign_text("large", autostart=False)
     with daemon(text) as running:
         running.start()
         here = ["--state", running.state]
@@ -139,8 +140,12 @@ def test_a_daemon_imports_by_its_configuration_and_by_the_command_line(tmp_path,
         assert tuner("import", "press", "--from", "nobody", *here).exit_code == 1
         assert tuner("import", "press", "--from", tmp_path / "none.json", *here).exit_code == 2
         assert tuner("import", "press", "--from", "oven", "--discount", "0", *here).exit_code == 2
+        rows = [[n, "true", n % 50 / 10, n % 40 / 10] for n in range(1, 4_001)]
+        done = tuner("import", "large", "--from", written(tmp_path / "large.csv", rows), *here)
+        assert "large: 4000 trials and 0 judgments of file large.csv inform the model" in done.output
         with running.client() as client:
             assert client.snapshot("press").earlier == []
+            assert [one.trials for one in client.snapshot("large").earlier] == [4_000]
             client.start("oven")
             tune(client, "oven")
         done = tuner("import", "press", "--from", "oven", "--discount", "1", *here)

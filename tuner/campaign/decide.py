@@ -11,7 +11,7 @@ from tuner.campaign import commands as c
 from tuner.campaign import events as e
 from tuner.campaign.automatic import budget_end, part_tag
 from tuner.campaign.by_hand import needed
-from tuner.campaign.importing import fitting, objection, problems, same, unreadable
+from tuner.campaign.importing import continues, fitting, objection, problems, same, together, unreadable
 from tuner.campaign.moves import MOVES, illegal
 from tuner.campaign.questions import due
 from tuner.campaign.refusal import Actor as Actor
@@ -262,20 +262,31 @@ def _confirm(state: State, command: c.ConfirmChange, actor: Actor, now: datetime
 
 
 def _import(state: State, command: c.ImportEarlier, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
-    if why := problems(state.terms, command):
+    if not continues(state.arriving, command):
+        raise Refusal("stale", say("refused.not_imported", why=say("earlier.pieces")))
+    before = state.arriving.trials if command.after and state.arriving else ()
+    if why := problems(state.terms, command, before):
         raise Refusal("bad_request", say("refused.not_imported", why=why))
-    trials = tuple(
-        trial.model_copy(update={"setting": fitting(state.terms, trial.setting)}) for trial in command.trials
-    )
-    if any(same(one, trials, command.judgments) for one in state.imports):
-        raise Refusal("unchanged", say("refused.imported_before", name=state.name))
-    if unreadable(command.model, len(trials)):
-        raise Refusal("bad_request", say("refused.not_imported", why=say("earlier.memory")))
     own = command.discount == 1.0
-    if own and (why := objection(state, command)):
+    event = e.EarlierImported(
+        source=command.source,
+        discount=command.discount,
+        trials=fitting(state.terms, command.trials),
+        judgments=command.judgments,
+        model=command.model if own else None,
+        more=command.more,
+        after=command.after,
+    )
+    whole = together(state.arriving, event, now)
+    if own and (why := objection(state, whole.trials)):
         raise Refusal("not_allowed", say("refused.not_imported", why=why))
-    brought = {"trials": trials, "judgments": command.judgments, "model": command.model if own else None}
-    return (e.EarlierImported(source=command.source, discount=command.discount, **brought),)
+    if command.more:
+        return (event,)
+    if any(same(one, whole) for one in state.imports):
+        raise Refusal("unchanged", say("refused.imported_before", name=state.name))
+    if unreadable(command.model, len(whole.trials)):
+        raise Refusal("bad_request", say("refused.not_imported", why=say("earlier.memory")))
+    return (event,)
 
 
 def _delay_home(state: State, command: c.DelayHome, actor: Actor, now: datetime) -> tuple[e.Event, ...]:

@@ -3,9 +3,10 @@
 A client needs nothing heavier than these models. What becomes of them is in importing.py.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from tuner.campaign.people import CommandBase, Needed, Number, Text
 from tuner.core.optimizer.records import Memory
@@ -60,7 +61,7 @@ class ImportEarlier(CommandBase):
 
     source: Needed = Field(description="where it comes from: a file or a campaign")
     trials: tuple[EarlierTrial, ...] = Field(
-        strict=False, min_length=1, max_length=MOST_TRIALS, description="its trials, in their order"
+        strict=False, max_length=MOST_TRIALS, description="its trials, in their order; none only in a later piece"
     )
     judgments: tuple[EarlierJudgment, ...] = Field(
         (),
@@ -76,3 +77,41 @@ class ImportEarlier(CommandBase):
     model: Memory | None = Field(
         None, description="what the model remembered, for a campaign that goes on; None: it is fitted anew"
     )
+    more: bool = Field(
+        False, description="more pieces follow: nothing is imported before the last one, which says false"
+    )
+    after: int = Field(
+        0, ge=0, description="how many trials and judgments the pieces before this one had; 0: the first"
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> "ImportEarlier":
+        if not self.trials and not self.after:
+            raise ValueError("there is no trial in it")
+        return self
+
+
+def pieces(whole: ImportEarlier, largest_bytes: int) -> Iterator[ImportEarlier]:
+    """An import in pieces whose rows take so many bytes at most, in the order in which they are to be sent."""
+    rest = whole.model_copy(update={"trials": (), "judgments": ()})
+    after, size = 0, 0
+    trials: list[EarlierTrial] = []
+    judgments: list[EarlierJudgment] = []
+
+    def piece(*, more: bool) -> ImportEarlier:
+        told = {"trials": tuple(trials), "judgments": tuple(judgments), "more": more, "after": after}
+        return rest.model_copy(update={**told, "model": None if more else whole.model})
+
+    rows: tuple[EarlierTrial | EarlierJudgment, ...] = (*whole.trials, *whole.judgments)
+    for row in rows:
+        bytes_of_it = len(row.model_dump_json().encode()) + 1
+        if size and size + bytes_of_it > largest_bytes:
+            yield piece(more=True)
+            after += len(trials) + len(judgments)
+            trials, judgments, size = [], [], 0
+        if isinstance(row, EarlierTrial):
+            trials.append(row)
+        else:
+            judgments.append(row)
+        size += bytes_of_it
+    yield piece(more=False)

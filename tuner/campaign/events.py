@@ -274,6 +274,8 @@ class EarlierImported(EventBase):
     trials: tuple[EarlierTrial, ...]
     judgments: tuple[EarlierJudgment, ...] = ()
     model: Memory | None = None  # clients are not told
+    more: bool = False  # a piece: nothing is imported before the last one
+    after: int = 0  # rows of the pieces before
 
 
 class ParameterRestricted(EventBase):

@@ -126,6 +126,11 @@ class Imported:
     trials: tuple[EarlierTrial, ...]
     judgments: tuple[EarlierJudgment, ...]
 
+    @property
+    def rows(self) -> int:
+        """How many trials and judgments it has."""
+        return len(self.trials) + len(self.judgments)
+
 
 @dataclass(frozen=True)
 class MachineState:
@@ -177,6 +182,7 @@ class State:
         alarms: In their order; the n-th has number n.
         looks: The pairs of trials that somebody wants compared again, the older one first.
         idle_since: When the last trial or question ended: since then the next is looked for.
+        arriving: The pieces of an import whose last one has not come.
     """
 
     name: str
@@ -206,6 +212,7 @@ class State:
     alarms: Alarms = ()
     looks: tuple[tuple[int, int], ...] = ()
     idle_since: datetime | None = None
+    arriving: Imported | None = None
 
     @property
     def trial(self) -> CampaignTrial | None:

@@ -22,7 +22,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [CompletionItem(name) for name in adapter_names() if name.startswith(incomplete)]
 
 
-def _installed(ctx: click.Context, param: click.Parameter, name: str) -> str:
+def _installed(name: str) -> str:
     """A name that is not installed is wrong usage; one that is broken is not."""
     names = adapter_names()
     if name not in names:
@@ -32,7 +32,10 @@ def _installed(ctx: click.Context, param: click.Parameter, name: str) -> str:
     return name
 
 
-_NAME = click.argument("name", callback=_installed, shell_complete=_complete)
+_TARGET = click.argument("target", metavar="NAME|CONFIG", shell_complete=_complete)
+_CONFIG = click.option(
+    "--config", "file", type=click.Path(readable=False, path_type=Path), help="The configuration, beside a NAME."
+)
 
 
 @click.group()
@@ -74,7 +77,7 @@ def summary(text: str | None) -> str:
 
 
 @adapters.command("info")
-@_NAME
+@click.argument("name", callback=lambda ctx, param, name: _installed(name), shell_complete=_complete)
 def info(name: str) -> None:
     """Show what the table [campaign.adapter.settings] of an adapter may contain."""
     from tuner.machine.describe import setting_rows
@@ -93,10 +96,8 @@ def info(name: str) -> None:
 
 
 @adapters.command("check")
-@_NAME
-@click.option(
-    "--config", "file", required=True, type=click.Path(readable=False, path_type=Path), help="The configuration to use."
-)
+@_TARGET
+@_CONFIG
 @click.option("--campaign", help="Only this campaign; by default all that use the adapter.")
 @click.option(
     "--deadline-s",
@@ -106,19 +107,35 @@ def info(name: str) -> None:
     help="How long each question to the machine may take.",
 )
 @click.option("--trust", is_flag=True, help="Take the certificate that the machine shows; you have compared it.")
-def check(name: str, file: Path, campaign: str | None, deadline_s: float, trust: bool) -> None:
+def check(target: str, file: Path | None, campaign: str | None, deadline_s: float, trust: bool) -> None:
     """Prove the whole handshake of the machines of a configuration: every place is looked at, nothing is moved.
+
+    With NAME --config CONFIG only the campaigns that use this adapter are looked at.
 
     Exit code 0: all of them can take a setting. 75: one cannot now, or does not answer. 1: something is wrong there.
     """
     from tuner.machine.check import check_campaigns
 
+    chosen = _named(target, file, campaign)
+    if chosen is None:
+        raise click.UsageError(f"which machine? Give its configuration: tuner adapters check {target} --config CONFIG")
+    check_campaigns(chosen, deadline_s, click.echo, trust=trust)
+
+
+def _named(target: str, file: Path | None, campaign: str | None) -> Sequence["Campaign"] | None:
+    """The campaigns that NAME|CONFIG and --config mean; None if there is only an adapter's name."""
+    if target not in adapter_names():
+        if file is not None or not (Path(target).is_file() or target.endswith(".toml")):
+            _installed(target)
+        return _campaigns(Path(target), campaign)
+    if file is None:
+        return None
     campaigns = _campaigns(file, campaign)
-    chosen = [c for c in campaigns if c.adapter.name == name]
+    chosen = [c for c in campaigns if c.adapter.name == target]
     if not chosen:
         used: Sequence[str] = sorted({c.adapter.name for c in campaigns})
-        raise click.BadParameter(f"no campaign of {file} uses the adapter {shown(name)}; used: {listed(used)}")
-    check_campaigns(chosen, deadline_s, click.echo, trust=trust)
+        raise click.BadParameter(f"no campaign of {file} uses the adapter {shown(target)}; used: {listed(used)}")
+    return chosen
 
 
 def _campaigns(file: Path, name: str | None) -> Sequence["Campaign"]:
@@ -134,17 +151,17 @@ def _campaigns(file: Path, name: str | None) -> Sequence["Campaign"]:
     return [c for c in campaigns if name in (None, c.name)]
 
 
-def _one(file: Path, name: str | None) -> "Campaign":
-    campaigns = _campaigns(file, name)
+def _one(campaigns: Sequence["Campaign"]) -> "Campaign":
     if len(campaigns) != 1:
         known = listed([c.name for c in campaigns])
-        raise click.BadParameter(f"{file} has the campaigns {known}: say which", param_hint="--campaign")
+        raise click.BadParameter(f"there are the campaigns {known}: say which", param_hint="--campaign")
     return campaigns[0]
 
 
 @adapters.command("browse")
-@click.argument("name", metavar="NAME|CONFIG")
+@_TARGET
 @click.argument("pairs", metavar="[KEY=VALUE]...", nargs=-1)
+@_CONFIG
 @click.option("--campaign", help="The campaign of CONFIG, if it has several.")
 @click.option("--find", default="", help="Only what has this text in its address or name.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
@@ -155,7 +172,15 @@ def _one(file: Path, name: str | None) -> "Campaign":
     show_default=True,
     help="How long to look or listen.",
 )
-def browse(name: str, pairs: Sequence[str], campaign: str | None, find: str, as_json: bool, deadline_s: float) -> None:
+def browse(
+    target: str,
+    pairs: Sequence[str],
+    file: Path | None,
+    campaign: str | None,
+    find: str,
+    as_json: bool,
+    deadline_s: float,
+) -> None:
     """List what a machine offers to pick from, as it is written in a configuration; nothing is moved.
 
     Either a configuration says how the machine is reached, or an adapter's name and the keys of its connection:
@@ -166,20 +191,18 @@ def browse(name: str, pairs: Sequence[str], campaign: str | None, find: str, as_
 
     from tuner.machine.offers import connection_of, offers
 
-    if name in adapter_names():
-        kind = load_adapter(name)
-        connection = connection_of(name, kind, pairs)
-    elif Path(name).is_file() or name.endswith(".toml"):
+    campaigns = _named(target, file, campaign)
+    if campaigns is None:
+        kind = load_adapter(target)
+        connection = connection_of(target, kind, pairs)
+    else:
         if pairs:
             raise click.BadParameter("KEY=VALUE goes with the name of an adapter, not with a configuration")
-        chosen = _one(Path(name), campaign)
-        kind, connection = load_adapter(chosen.adapter.name), chosen.adapter.settings
-    else:
-        raise click.BadParameter(
-            f"{shown(name)} is neither an installed adapter nor a file; run: tuner adapters list",
-            param_hint="NAME|CONFIG",
-        )
-    found = [one for one in offers(kind, connection, deadline_s) if find.lower() in f"{one.where} {one.name}".lower()]
+        chosen = _one(campaigns).adapter
+        target, kind, connection = chosen.name, load_adapter(chosen.name), chosen.settings
+    found = [
+        one for one in offers(target, kind, connection, deadline_s) if find.lower() in f"{one.where} {one.name}".lower()
+    ]
     if as_json:
         for one in found:
             click.echo(json.dumps(asdict(one)))
@@ -193,10 +216,11 @@ def browse(name: str, pairs: Sequence[str], campaign: str | None, find: str, as_
 
 
 @adapters.command("rehearse")
-@click.argument("file", metavar="CONFIG", type=click.Path(readable=False, path_type=Path))
+@_TARGET
+@_CONFIG
 @click.option("--campaign", help="The campaign, if the configuration has several.")
 @click.option("--yes", is_flag=True, help="Do not ask: somebody stands at the machine.")
-def rehearse_(file: Path, campaign: str | None, yes: bool) -> None:
+def rehearse_(target: str, file: Path | None, campaign: str | None, yes: bool) -> None:
     """Make ONE part at the known-good setting, as the daemon would, and time each step. The machine moves.
 
     Exit code 0: a valid part. 1: none, or something is wrong. 75: the machine cannot now.
@@ -206,10 +230,16 @@ def rehearse_(file: Path, campaign: str | None, yes: bool) -> None:
     from tuner.campaign.terms import Terms
     from tuner.gate.rehearse import rehearse
 
-    terms = Terms.of(_one(file, campaign))
+    campaigns = _named(target, file, campaign)
+    if campaigns is None:
+        raise click.UsageError(
+            f"which machine? Give its configuration: tuner adapters rehearse {target} --config CONFIG"
+        )
+    terms = Terms.of(_one(campaigns))
     click.echo(f"machine {terms.machine}, adapter {terms.adapter.name}: one part at the known-good setting")
     for parameter in terms.parameters:
-        click.echo(f"  {parameter.name} = {shown(parameter.start)}")
+        whose = "  (by hand: see to it now)" if parameter.name in terms.adapter.by_hand else ""
+        click.echo(f"  {parameter.name} = {shown(parameter.start)}{whose}")
     if not yes:
         click.confirm("The machine will move, and no daemon may use it meanwhile. Go on?", abort=True)
     if not asyncio.run(rehearse(terms, click.echo)).valid:

@@ -12,6 +12,8 @@ from tuner.cli.connection import found, open_client
 if TYPE_CHECKING:
     from tuner.campaign.earlier import ImportEarlier
 
+ROOM_BYTES = 150_000  # for the rows of one request: the daemon takes 256,000 with all that is around them
+
 
 @click.command("import")
 @click.argument("campaign", metavar="CAMPAIGN")
@@ -42,6 +44,7 @@ def import_(
     noisier. With 1 they become the campaign's own, which must not have begun; it goes on where the other was, and its
     parts are compared with new ones. Settings that this campaign could not have are refused, and nothing is imported.
     """
+    from tuner.campaign.earlier import pieces
     from tuner.wire.operation import Call
     from tuner.wire.operations import Operations
 
@@ -49,7 +52,10 @@ def import_(
         kinds = {one.name: one.kind for one in client.snapshot(campaign).parameters}
         brought = _brought(source, kinds, discount, connect, key, state)
         row = Operations.import_earlier
-        answer = client.call(Call(row.name, row.answer, brought, campaign), request_id=request_id)
+        parts = list(pieces(brought, ROOM_BYTES))
+        for place, piece in enumerate(parts):
+            own_id = request_id if request_id is None or len(parts) == 1 else f"{request_id}-{place + 1}"
+            answer = client.call(Call(row.name, row.answer, piece, campaign), request_id=own_id)
     said = f"{counted(len(brought.trials), 'trial')} and {counted(len(brought.judgments), 'judgment')}"
     became = "are its own now" if discount == 1.0 else f"inform the model, at a discount of {discount:g}"
     click.echo(f"{campaign}: {said} of {brought.source} {became} (event {answer.n})")

@@ -1,6 +1,8 @@
 """`tuner init`: asks in plain words and writes a commented configuration that is right."""
 
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -40,7 +42,7 @@ def init(directory: Path, answers: Path | None, yes: bool) -> None:
     state = directory / "state"
     steps = [
         (f"tuner check-config {place}", "whenever you changed it"),
-        (f"tuner rehearse {place}", "what to expect, in some minutes"),
+        (f"tuner rehearse {place}", "what to expect, in two minutes"),
         (f"tuner run {place} --state {state} &", "the daemon"),
         (f"tuner campaign start {told['campaign']} --state {state}", "tuning begins"),
         (f"tuner console --state {state}", "approve settings, compare parts"),
@@ -60,7 +62,10 @@ def _line(prompt: str) -> str:
         if sys.stdin.isatty():
             import readline  # noqa: F401 - importing it gives `input` its keys
 
-            return input(prompt)
+            *above, last = textwrap.wrap(prompt.rstrip(), shutil.get_terminal_size().columns - 1) or [""]
+            for line in above:
+                click.echo(line)
+            return input(f"{last} ")
         click.echo(prompt, nl=False)
         line = sys.stdin.readline()
     except EOFError:

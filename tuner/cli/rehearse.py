@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,13 @@ import click
 from tuner.basics.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from tuner.lab.rehearse.run import Rehearsal, Task
+    from tuner.config import Campaign
+    from tuner.lab.rehearse.run import Pace, Rehearsal, Task
     from tuner.lab.simulate.in_process import TellProgress
 
 F = TypeVar("F", bound=Callable[..., Any])
+RUNS = 50  # that are enough, if there is time
+MINUTES = 2.0
 LARGER = 2  # times the budget, to see what more would buy
 FEWER = 5  # of so many rehearsals one is made with it
 
@@ -34,7 +38,8 @@ def _of_time(name: str, what: str) -> Callable[[F], F]:
 @click.command()
 @click.argument("config", type=click.Path(readable=False, path_type=Path), metavar="CONFIG")
 @click.option("--campaign", metavar="NAME", help="Which campaign of the file; by default the first.")
-@click.option("--runs", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many rehearsals.")
+@click.option("--runs", type=click.IntRange(1, 1000), help="How many rehearsals, however long they take.")
+@_of_time("--minutes", f"Up to {RUNS} rehearsals, as many as end in this time; by default {MINUTES:g}.")
 @click.option("--trials", type=click.IntRange(1, 1000), help="How many trials; by default the campaign's budget.")
 @_of_time("--part-minutes", "What a part takes; by default 2, or what a simulated machine says.")
 @_of_time("--look-minutes", "What a look at two parts takes; by default 1.")
@@ -45,7 +50,8 @@ def _of_time(name: str, what: str) -> Callable[[F], F]:
 def rehearse(
     config: Path,
     campaign: str | None,
-    runs: int,
+    runs: int | None,
+    minutes: float | None,
     trials: int | None,
     part_minutes: float | None,
     look_minutes: float | None,
@@ -59,10 +65,12 @@ def rehearse(
     Says what to expect: parts, looks, hours, scrap, the chance to end better than the known-good setting, and what a
     larger budget buys; and warns of traps. The processes are made up: they have borders of scrap, effects of choices,
     and people who see differences with noise and slip now and then. Yours will be another one.
+
+    It takes two minutes on all cores, and says how sure its answer is; --minutes or --runs make more of them.
     """
     one_blas_thread()
     from tuner.lab.rehearse.expectation import as_text, expectation
-    from tuner.lab.rehearse.run import Pace, Task, typical_part_min
+    from tuner.lab.rehearse.run import Pace, typical_part_min
     from tuner.lab.rehearse.traps import configured, rehearsed
     from tuner.lab.simulate.prepare import named_campaign
 
@@ -78,9 +86,9 @@ def rehearse(
         else 0.0,
     )
     traps = list(configured(chosen, budget))
-    tasks = [Task(chosen, seed, budget, pace) for seed in range(runs)]
-    tasks += [Task(chosen, seed, LARGER * budget, pace) for seed in range(-(-runs // FEWER))]
-    found = sorted(_all(tasks, jobs), key=lambda run: (run.budget, run.seed))
+    if runs is None and minutes is None:
+        minutes = MINUTES
+    found = sorted(_all(_tasks(chosen, budget, pace, runs or RUNS), jobs, minutes), key=lambda r: (r.budget, r.seed))
     own = [run for run in found if run.budget == budget]
     larger = [run for run in found if run.budget != budget]
     traps += rehearsed(chosen, own)
@@ -89,22 +97,40 @@ def rehearse(
     click.echo(json.dumps(result.as_json(), indent=1) if as_json else as_text(result), nl=as_json)
 
 
-def _all(tasks: "Sequence[Task]", jobs: int) -> "list[Rehearsal]":
+def _tasks(campaign: "Campaign", budget: int, pace: "Pace", runs: int) -> "list[Task]":
+    """The budget's own and those with a larger one in turn, so that there are some of both whenever time is up."""
+    from tuner.lab.rehearse.run import Task
+
+    tasks = []
+    for seed in range(runs):
+        tasks.append(Task(campaign, seed, budget, pace))
+        if seed % FEWER == 0:
+            tasks.append(Task(campaign, seed // FEWER, LARGER * budget, pace))
+    return tasks
+
+
+def _all(tasks: "Sequence[Task]", jobs: int, minutes: float | None) -> "list[Rehearsal]":
+    """What came of the tasks that end in time."""
     from tuner.lab.rehearse.run import rehearse as one_rehearsal
     from tuner.lab.simulate.seeds import side_by_side
 
-    found = []
-    with _bar(sum(task.trials for task in tasks)) as told:
-        # the long ones first, so that none is left alone at the end
-        named = {f"seed {t.seed}, {t.trials} trials": t for t in sorted(tasks, key=lambda task: -task.trials)}
-        for run in side_by_side(one_rehearsal, named, jobs, told):
+    found: list[Rehearsal] = []
+    began_s = time.monotonic()
+
+    def in_time(task: "Task") -> bool:
+        needs_s = task.trials * max((run.took_s / run.budget for run in found), default=0.0)
+        return minutes is None or time.monotonic() - began_s + needs_s < 60.0 * minutes
+
+    with _bar(sum(task.trials for task in tasks), None if minutes is None else 60.0 * minutes) as told:
+        named = {f"seed {t.seed}, {t.trials} trials": t for t in tasks}
+        for run in side_by_side(one_rehearsal, named, jobs, told, in_time):
             found.append(run)
     return found
 
 
 @contextmanager
-def _bar(total: int) -> "Iterator[TellProgress]":
-    """A bar of all trials, on a terminal; elsewhere nothing."""
+def _bar(total: int, limit_s: float | None) -> "Iterator[TellProgress]":
+    """A bar of all trials, or of the time there is, on a terminal; elsewhere nothing."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -113,9 +139,15 @@ def _bar(total: int) -> "Iterator[TellProgress]":
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("rehearsing", total=total)
         known: dict[int, int] = {}
+        began_s = time.monotonic()
 
         def told(seed: int, trials: int) -> None:
-            progress.advance(bar, max(0, trials - known.get(seed, 0)))
             known[seed] = trials
+            done = sum(known.values())
+            if limit_s is None:
+                progress.update(bar, completed=done)
+            else:  # whatever comes first: all of them, or the end of the time
+                spent_s = time.monotonic() - began_s
+                progress.update(bar, total=limit_s, completed=min(limit_s, max(spent_s, limit_s * done / total)))
 
         yield told

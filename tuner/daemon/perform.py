@@ -219,12 +219,12 @@ class Performer:
                 # people, and controllers that were frozen, change settings that were verified a while ago
                 changed = await self._gate(state, trial.setting).changed(state.terms, trial.setting)
                 if changed is not None and not again:
-                    text = say("fault.changed", what=changed)
+                    told = say("fault.changed", what=changed)
                     break
                 if changed is not None:  # a new process, perhaps a machine that was restarted
                     answer = await self.through_gate(state, trial.setting, leaves=True)
                     if answer.result != "applied":
-                        text = say(f"setting.{answer.result}", text=answer.text)
+                        told = say(f"setting.{answer.result}", text=answer.text)
                         break
                 forbidden = await self._gate(state, trial.setting).interlocked() if again and changed is None else None
                 if forbidden is None:
@@ -232,15 +232,16 @@ class Performer:
                     outcome = await self.machine.run_trial(tag)
                     self.waits(None)
                     return outcome
-                awaited, text = "ready", say("fault.no_part", why=forbidden)
+                awaited, text, told = "ready", forbidden, say("fault.no_part", why=forbidden)
             except AdapterError as error:
-                awaited, text = await self._gate(state, trial.setting).awaited(error), Sentence.of(str(error))
+                text = told = Sentence.of(str(error))
+                awaited = await self._gate(state, trial.setting).awaited(error)
             if awaited is None or not await self._wait_for(patience, awaited, text, leaves=True):
-                text = patience.after(awaited, text) if awaited else text
+                told = patience.after(awaited, told) if awaited else told
                 break
             again = True
         self.waits(None)
-        await self.tell(c.Fault(text=text), Run(trial.number))
+        await self.tell(c.Fault(text=told), Run(trial.number))
         return None
 
 

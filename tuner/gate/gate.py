@@ -119,7 +119,7 @@ class Gate:
     async def _not_ready(self) -> Sentence | None:
         health = await self._link.health()
         if not health.ok:
-            return say("gate.not_ready", why=health.text or say("gate.no_reason"))
+            return Sentence.of(health.text or say("gate.not_ready"))
         return _open_ones(health)
 
     async def _located(self, terms: Terms, where: Whereabouts) -> SettingMap | Answer:
@@ -215,7 +215,10 @@ def _same(terms: Terms, one: SettingMap, other: SettingMap) -> bool:
 
 def _open_ones(health: Health) -> Sentence | None:
     found = sorted(name for name, holds in health.interlocks.items() if holds is not True)
-    return say("gate.interlocks", names=found) if found else None
+    if not found:
+        return None
+    # the names first: a line of a terminal may be too short for the rest
+    return say("gate.interlock" if len(found) == 1 else "gate.interlocks", names=found)
 
 
 def _plain(have: Mapping[str, object]) -> SettingMap | None:

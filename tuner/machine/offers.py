@@ -14,25 +14,30 @@ from tuner.machine.check import bounded
 
 def connection_of(name: str, kind: type[Adapter[Any]], pairs: Sequence[str]) -> AdapterSettings:
     """The connection that pairs such as `host=press-3` or `tls.ca_file=/etc/ca.pem` describe."""
-    if kind.Connection is None:
-        raise TunerError(f"the adapter {shown(name)} cannot tell what a machine offers")
+    connection = _connection(name, kind)
     table: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise ConfigError(f"{shown(pair)} is not KEY=VALUE; the keys are {listed(kind.Connection.model_fields)}")
+            raise ConfigError(f"{shown(pair)} is not KEY=VALUE; the keys are {listed(connection.model_fields)}")
         *tables, last = key.split(".")
         at = table
         for one in tables:
             at = at.setdefault(one, {})
         at[last] = _value(value)
     try:
-        return kind.Connection.model_validate(table, strict=False)
+        return connection.model_validate(table, strict=False)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
-        known = listed(kind.Connection.model_fields)
+        known = listed(connection.model_fields)
         raise ConfigError(f"{key or 'connection'}: {first['msg']}; the keys are {known}") from None
+
+
+def _connection(name: str, kind: type[Adapter[Any]]) -> type[AdapterSettings]:
+    if kind.Connection is None:
+        raise TunerError(f"the adapter {shown(name)} cannot tell what a machine offers: there is no list to ask it for")
+    return kind.Connection
 
 
 def _value(text: str) -> Any:
@@ -43,15 +48,14 @@ def _value(text: str) -> Any:
         return text
 
 
-def offers(kind: type[Adapter[Any]], connection: AdapterSettings, deadline_s: float) -> Sequence[Offered]:
+def offers(name: str, kind: type[Adapter[Any]], connection: AdapterSettings, deadline_s: float) -> Sequence[Offered]:
     """What the machine has, in its own order.
 
     Raises:
         TryAgainError: It does not answer.
         TunerError: It cannot tell, or does not let us look.
     """
-    if kind.Connection is None:
-        raise TunerError(f"the adapter of {type(connection).__name__} cannot tell what a machine offers")
+    _connection(name, kind)
     try:
         return bounded("browse", lambda: kind.browse(connection, deadline_s), deadline_s)
     except AdapterError as error:

@@ -45,7 +45,7 @@ def offered(answers: Answers, word: str = "", deadline_s: float = DEADLINE_S) ->
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise TunerError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    found = offers(kind, connection, deadline_s)
+    found = offers(answers["adapter"], kind, connection, deadline_s)
     return [one for one in found if word.lower() in f"{one.where} {one.name}".lower()]
 
 

@@ -161,6 +161,8 @@ class Operations:
         judgments: Sequence[before.EarlierJudgment] = (),
         discount: float = before.DISCOUNT,
         model: Memory | None = None,
+        more: bool = False,
+        after: int = 0,
     ) -> Mapping[str, object]:
         """Let the model know what an earlier campaign found."""
         return {"trials": tuple(trials), "judgments": tuple(judgments)}

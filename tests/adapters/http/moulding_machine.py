@@ -111,15 +111,12 @@ class Press:
             return 202, None
         if method == "GET" and path.startswith("/parts/") and (tag := path.rpartition("/")[2]) in self.parts:
             self.parts[tag] -= 1
-            hot = self.recipe["heat"] > 250
-            done = {
-                "state": "finished",
-                "ok": not hot,
-                "why": "short shot" if hot else "",
-                "scales": [{"weight": 0.0425}],
-            }
-            return 200, done if self.parts[tag] <= 0 else {"state": "running"}
+            return 200, self.finished(tag) if self.parts[tag] <= 0 else {"state": "running"}
         return 404, None
+
+    def finished(self, tag):
+        hot = self.recipe["heat"] > 250
+        return {"state": "finished", "ok": not hot, "why": "short shot" if hot else "", "scales": [{"weight": 0.0425}]}
 
 
 def _handler(press):

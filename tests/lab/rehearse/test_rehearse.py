@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.stats import binom, binomtest
 
 from tuner.cli.main import cli
 from tuner.config import parse_config
@@ -130,8 +131,30 @@ def test_what_to_expect_is_told_with_what_a_budget_buys(one):
     assert [(b.trials, b.runs) for b in found.bought] == [(3, 3), (6, 3), (12, 1)]
     text = as_text(found)
     assert "parts tried             6        6        6" in text
-    assert "  12 trials: better than the known-good setting in 100%; 80% of what there is to gain (1 rehearsal)" in text
+    last = next(line for line in text.splitlines() if line.startswith("     12 trials"))
+    assert "100% (21% to 100%)" in last, "one rehearsal says little"
+    assert last.endswith("80% or so   (1 rehearsal)")
+    assert "so few rehearsals say little: --minutes or --runs make more of them" in text
     assert "  - a trap" in text
+
+
+@pytest.mark.parametrize("runs", [6, 10, 17, 20, 50])
+def test_how_sure_rehearsals_are_is_told_by_intervals_that_hold_in_95_of_100(one, runs):
+    found = [type(one)(**{**vars(one), "gain": (n + 1) / runs}) for n in range(runs)]
+    bought = expectation(("bracket", "press-3", 3), Pace(), found, [], []).bought[-1]
+    outside = round(bought.gain.low * runs) - 1  # gains below the interval, and as many above it
+    assert round((1 + 1 / runs - bought.gain.high) * runs) - 1 == outside
+    assert 2 * binom.cdf(outside, runs, 0.5) < 0.051
+    hits = round(bought.better.usual * runs)
+    assert bought.better.low == pytest.approx(binomtest(hits, runs).proportion_ci(0.95, "wilson").low, abs=1e-3)
+
+
+def test_when_the_time_is_up_no_rehearsal_is_begun_and_there_are_some_of_both_budgets(tmp_path):
+    (tmp_path / "press.toml").write_text(PRESS)
+    words = ["rehearse", str(tmp_path / "press.toml"), "--minutes", "0", "--trials", "2", "--jobs", "2", "--json"]
+    shown = CliRunner().invoke(cli, words)
+    assert shown.exit_code == 0, shown.output
+    assert [(one["trials"], one["runs"]) for one in json.loads(shown.stdout)["bought"]] == [(1, 1), (2, 1), (4, 1)]
 
 
 def test_any_adapter_s_campaign_is_rehearsed_and_a_wrong_file_is_not(tmp_path):

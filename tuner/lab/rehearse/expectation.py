@@ -1,5 +1,6 @@
 """What rehearsals let one expect, as data and as text."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -8,6 +9,8 @@ from typing import Any
 from tuner.basics.text import counted
 from tuner.lab.rehearse.run import Pace, Rehearsal
 
+SURE = 1.96  # standard deviations: the intervals of what rehearsals say hold in 95 of 100
+FEW = 6  # of fewer no interval of their median holds in 95 of 100
 BETTER = 0.02  # of what there is to gain: less is the same for all practical purposes
 _COUNTS = ("trials", "scrap", "looks", "hours", "machine_hours", "changes", "change_parts")
 _SELDOM = ("changes", "change_parts")  # told where there are any
@@ -38,14 +41,14 @@ class Bought:
     Attributes:
         trials: The budget.
         runs: How many rehearsals say so.
-        better: The share of them that ended better than the known-good setting.
-        gain: The share of what there was to gain, in the middle of them.
+        better: The share of them that ended better than the known-good setting, with its 95 % interval.
+        gain: The share of what there was to gain, in the middle of them, with its 95 % interval (of six or more).
     """
 
     trials: int
     runs: int
-    better: float
-    gain: float
+    better: Range
+    gain: Range
 
 
 @dataclass(frozen=True)
@@ -84,14 +87,32 @@ def expectation(
 
 
 def _bought(trials: int, gains: Sequence[float]) -> Bought:
-    better = sum(gain > BETTER for gain in gains) / len(gains)
-    return Bought(trials, len(gains), better, max(0.0, statistics.median(gains)))
+    return Bought(trials, len(gains), _share(sum(gain > BETTER for gain in gains), len(gains)), _middle(gains))
+
+
+def _share(hits: int, of: int) -> Range:
+    """How often something happens, by Wilson's interval: it says little where little was seen."""
+    middle, spread = (hits + SURE**2 / 2), SURE * math.sqrt(hits * (of - hits) / of + SURE**2 / 4)
+    low, high = ((middle + sign * spread) / (of + SURE**2) for sign in (-1.0, 1.0))
+    return Range(max(0.0, low), hits / of, min(1.0, high))
+
+
+def _middle(gains: Sequence[float]) -> Range:
+    """The median of all such processes, by those of the gains that are so far from the middle by chance."""
+    ordered = sorted(max(0.0, gain) for gain in gains)
+    count = len(ordered)
+    from_end = max(0, math.floor((count - 1 - SURE * math.sqrt(count)) / 2))
+    return Range(ordered[from_end], statistics.median(ordered), ordered[count - 1 - from_end])
 
 
 def _range(values: Sequence[float]) -> Range:
     ordered = sorted(values)
     last = len(ordered) - 1
     return Range(ordered[round(0.1 * last)], statistics.median(ordered), ordered[round(0.9 * last)])
+
+
+def _percent(one: Range) -> str:
+    return f"{one.usual:.0%} ({one.low:.0%} to {one.high:.0%})"
 
 
 def as_text(found: Expectation) -> str:
@@ -112,13 +133,13 @@ def as_text(found: Expectation) -> str:
         lines.append(
             f"{_NAMES[name]:<16}" + "".join(f"{value:>9.{digits}f}" for value in (one.usual, one.low, one.high))
         )
-    lines += ["", "what a budget buys"]
+    lines += ["", f"{'what a budget buys':<20}{'better than known-good':>26}{'of what there is to gain':>28}"]
     for bought in found.bought:
-        few = "" if bought.runs == found.runs else f" ({counted(bought.runs, 'rehearsal')})"
-        lines.append(
-            f"  {bought.trials:>4} trials: better than the known-good setting in {bought.better:.0%}; "
-            f"{bought.gain:.0%} of what there is to gain{few}"
-        )
+        few = "" if bought.runs == found.runs else f"   ({counted(bought.runs, 'rehearsal')})"
+        gain = _percent(bought.gain) if bought.runs >= FEW else f"{bought.gain.usual:.0%} or so"
+        lines.append(f"{bought.trials:>7} trials      {_percent(bought.better):>26}{gain:>28}{few}")
+    if found.runs < FEW:
+        lines.append("so few rehearsals say little: --minutes or --runs make more of them")
     lines += ["", "traps"] if found.traps else ["", "no traps found"]
     lines += [f"  - {trap}" for trap in found.traps]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,7 @@
 """One rehearsal: the campaign itself on a drawn process, with a clock that runs as fast as the model computes."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -74,6 +75,7 @@ class Rehearsal:
         gain: The share of what there was to gain that the recommended setting brings; negative: worse than known-good.
         gains: The same for the champion after each trial.
         tries: For each choice, how often each option was tried.
+        took_s: How long the computer took.
     """
 
     seed: int
@@ -90,6 +92,7 @@ class Rehearsal:
     gain: float
     gains: tuple[float, ...]
     tries: dict[str, dict[str, int]] = field(default_factory=dict)
+    took_s: float = field(default=0.0, compare=False)
 
 
 class Clock:
@@ -190,6 +193,7 @@ class _People:
 
 def rehearse(task: Task, told: TellProgress) -> Rehearsal:
     """Run one."""
+    began_s = time.monotonic()
     campaign = _unattended(task)
     process = draw(campaign_space(campaign), dict(campaign.known_good), task.seed)
     zone = task.campaign.policy.questions.timezone
@@ -222,6 +226,7 @@ def rehearse(task: Task, told: TellProgress) -> Rehearsal:
         gain=process.gain(None if found is None else found["setting"]),
         gains=_gains(state, process),
         tries=_tries(state, campaign),
+        took_s=time.monotonic() - began_s,
     )
 
 

@@ -33,9 +33,16 @@ def _simulated(task: tuple[Campaign, str], told: TellProgress) -> RunResult:
 
 
 def side_by_side(
-    run: Callable[[T, TellProgress], R], tasks: Mapping[str, T], jobs: int, told: TellProgress
+    run: Callable[[T, TellProgress], R],
+    tasks: Mapping[str, T],
+    jobs: int,
+    told: TellProgress,
+    wanted: Callable[[T], bool] = lambda task: True,
 ) -> Iterator[R]:
-    """Yield what a function of a module makes of each task, in the order in which they end; tasks go by their names."""
+    """Yield what a function of a module makes of each task, in the order in which they end; tasks go by their names.
+
+    The first that is not wanted any more when its turn comes is left out, with all after it.
+    """
     waiting = list(tasks)[::-1]
     with contextlib.ExitStack() as stack:
         workers = [stack.enter_context(_worker()) for _ in range(min(jobs, len(tasks)))]
@@ -54,8 +61,10 @@ def side_by_side(
                     told(*message)
                     continue
                 del busy[worker]
-                if waiting:  # before the result is passed on: whoever takes it may take time
+                if waiting and wanted(tasks[waiting[-1]]):  # before the result is passed on: who takes it may take time
                     begin(worker)
+                else:
+                    waiting.clear()
                 yield message
 
 
