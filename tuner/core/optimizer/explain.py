@@ -19,6 +19,8 @@ _WHY = {
     "design": "Explores ground far from everything tried",
     "improve": "Has the best prospect of beating the champion in one likely picture of the process",
     "refine": "Is the setting that the model expects to be best",
+    "grow": "Opens the most promising ground under the scrap contract, if it gives a part",
+    "again": "Makes a setting again whose scrap was probably chance",
 }
 
 
@@ -33,7 +35,7 @@ def sentence(
 ) -> str:
     """Return one plain sentence on why a setting is proposed."""
     text = _WHY.get(kind, f"Is the best by the acquisition {kind!r}")
-    if distance is not None and distance < 1e-9:
+    if distance is not None and distance < 1e-9 and kind != "again":
         text = "Repeats a setting, because none is left that was not tried"
     if champion is not None:
         text += f"; against the champion it changes {_changes(setting, champion, space)}"

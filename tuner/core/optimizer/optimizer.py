@@ -6,7 +6,9 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
+from tuner.core.optimizer.contract import Account, Contract, Strictness, outcomes_of, settle
 from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
+from tuner.core.optimizer.fit_json import fit_from, fit_json
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
@@ -31,14 +33,13 @@ from tuner.core.optimizer.records import (
 )
 from tuner.core.optimizer.strategy import Strategy
 from tuner.core.optimizer.suspicion import model_question
-from tuner.core.posterior.ep import Sites
-from tuner.core.posterior.fitting import Fit
-from tuner.core.posterior.kernels import Kernel
-from tuner.core.posterior.rows import Hyper
 from tuner.core.space.space import Setting, Space
 
 READABLE = (1, STATE_VERSION)
-OPTIONS = ("seed", "acquisition", "validity", "budget", "scrap_budget", "tray", "looks_per_part")
+OPTIONS = (
+    *("seed", "acquisition", "validity", "budget", "scrap_budget", "scrap_rate", "strictness", "confidence"),
+    *("tray", "looks_per_part"),
+)
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
 VALIDITIES = ("auto", "separate", "shared", "none")
 
@@ -53,6 +54,11 @@ class Optimizer:
         validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
         budget: How many trials there will be; it shapes the design and how risks are taken.
         scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
+        scrap_rate: The scrap contract: at most this share of the parts may be scrap; None: none was agreed. It
+            grows from a setting that is known to be good: add that first. `ask` raises
+            `ContractHold` where no setting keeps it.
+        strictness: Of the contract: "expected", or "certain": only settings that keep the rate with the `confidence`.
+        confidence: Of "certain".
         tray: How many parts are kept, so that they can be compared again; None: all. The champion's always is.
         looks_per_part: How many looks there may be for each part made, in the long run: `question` asks suspicious
             answers again, and more, while there are fewer. At 1 it asks about new parts alone.
@@ -70,6 +76,9 @@ class Optimizer:
         validity: ValidityName = "auto",
         budget: int | None = None,
         scrap_budget: int | None = None,
+        scrap_rate: float | None = None,
+        strictness: Strictness = "expected",
+        confidence: float = 0.95,
         tray: int | None = None,
         looks_per_part: float = 1.5,
         strategy: Strategy | None = None,
@@ -86,6 +95,12 @@ class Optimizer:
         self.validity: ValidityName = validity
         self.budget = None if budget is None else _whole("budget", budget)
         self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
+        self.scrap_rate, self.strictness, self.confidence = scrap_rate, strictness, confidence
+        self.contract: Contract | None = None
+        if scrap_rate is not None:
+            self.contract = Contract(
+                rate=scrap_rate, budget=self.scrap_budget, strictness=strictness, confidence=confidence
+            )
         self.tray = None if tray is None else _whole("tray", tray)
         if isinstance(looks_per_part, bool) or not isinstance(looks_per_part, int | float) or not looks_per_part >= 1.0:
             raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
@@ -188,7 +203,7 @@ class Optimizer:
         return self._propose(self.learned())
 
     def _propose(self, known: Knowledge) -> Proposal:
-        aim = Aim(self.acquisition, self.budget, self._risk())
+        aim = Aim(self.acquisition, self.budget, self._risk(), self.contract)
         proposal = self._explained(known, self._chooser(known, self.strategy, aim, self._rng(0)))
         self.ledger.add_proposal(proposal)
         self._asks += 1
@@ -212,7 +227,8 @@ class Optimizer:
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
         better = None if at is None else float(known.model.win_probability(row[None], at)[0])
-        valid = float(known.valid_probability(row[None])[0])
+        assured = chosen.assured
+        valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
         distance = float(gaps.min()) if len(gaps) else None
         setting = self.space.decode(row)
@@ -226,7 +242,15 @@ class Optimizer:
             p_better=better,
             p_valid=valid,
             distance=distance,
+            assured=assured,
         )
+
+    @property
+    def account(self) -> Account | None:
+        """What happened under the scrap contract so far, and what the next part may risk; None: there is none."""
+        if self.contract is None:
+            return None
+        return settle(self.contract, outcomes_of(self.ledger.trials.values()), self.budget)
 
     def recommend(self) -> Setting:
         """Return the setting for the master recipe: see `recommendation`, which also says how far to trust it.
@@ -313,7 +337,7 @@ class Optimizer:
     @property
     def memory(self) -> Memory:
         """What it carries from one proposal to the next."""
-        fits = {name: _fit_json(getattr(self._fits, name)) for name in FITS}
+        fits = {name: fit_json(getattr(self._fits, name)) for name in FITS}
         return Memory(asks=self._asks, leader=self._leader, doubted=self._fits.doubted, fits=fits)
 
     def state(self) -> dict[str, Any]:
@@ -341,7 +365,7 @@ class Optimizer:
             optimizer = cls(space, **seam, **{name: getattr(told, name) for name in OPTIONS})
             optimizer.ledger = Ledger.rebuilt(space, told.trials, told.judgments)
             optimizer._asks = _whole("asks", told.asks)
-            fitted = {name: _fit_from(told.fits[name], space) for name in FITS}
+            fitted = {name: fit_from(told.fits[name], space) for name in FITS}
             optimizer._fits = Fits(doubted=told.doubted is True, **fitted)
             if told.leader is not None:
                 optimizer._leader = optimizer.ledger.trials[_whole("leader", told.leader)].number
@@ -371,29 +395,3 @@ def _is_eiig(acquisition: str) -> bool:
     except (ValueError, AttributeError):
         return False
     return True
-
-
-def _fit_json(fit: Fit | None) -> dict[str, Any] | None:
-    if fit is None:
-        return None
-    kernel, sites = fit.hyper.kernel, fit.sites
-    return {
-        "lengthscales": kernel.lengthscales.tolist(),
-        "variance": kernel.variance,
-        "mean_variance": kernel.mean_variance,
-        "kernel": kernel.name,
-        "noise": fit.hyper.noise.tolist(),
-        "jnd": fit.hyper.jnd,
-        "objective": fit.objective,
-        "sites": None if sites is None else [sites.tau.tolist(), sites.nu.tolist()],
-    }
-
-
-def _fit_from(data: Mapping[str, Any] | None, space: Space) -> Fit | None:
-    if data is None:
-        return None
-    if len(data["lengthscales"]) != space.dimension:
-        raise ValueError(f"the state has {len(data['lengthscales'])} lengthscales, the space {space.dimension}")
-    kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
-    sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
-    return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)
