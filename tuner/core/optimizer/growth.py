@@ -78,6 +78,8 @@ class Keeping:
             gap = cdist(X / self._lengthscales, made / self._lengthscales).min(axis=1)
             fine &= gap <= numbers.near
         some = np.flatnonzero(fine)
+        fine[some] = self.assurance.screen(X[some]) <= self.strategy.contracting.screened * self.limit
+        some = np.flatnonzero(fine)
         fine[some] = self.assurance.risk(X[some]) <= self.limit
         if self.contract.strictness == "certain":
             some = np.flatnonzero(fine)
@@ -225,7 +227,7 @@ def _grow(kept: Keeping, G: FloatArray, rng: np.random.Generator) -> Choice | No
     U = kept.allowed(candidates(space, centre, counts, lengthscales, strategy.uniform, rng, strategy.search))
     if not len(U):
         return None
-    risk = kept.assurance.risk(U)
+    risk = kept.assurance.screen(U)
     half = numbers.expanders // 2
     some = np.unique(np.concatenate([np.argsort(-risk, kind="stable")[:half], rng.permutation(len(U))[:half]]))
     gain = _opened(kept, U[some], G[closed], rng)
@@ -294,7 +296,7 @@ def _unreached(kept: Keeping, G: FloatArray) -> float:
     U = np.vstack([champion, G])
 
     def probability(X: FloatArray) -> FloatArray:
-        return 1.0 - kept.assurance.risk(X)
+        return 1.0 - kept.assurance.screen(X)
 
     chance = probability(U)
     reached = connected(U, chance, probability, kept.strategy.ground)
