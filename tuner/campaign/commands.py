@@ -50,6 +50,7 @@ __all__ = [
     "ImportEarlier",
     "Interrupt",
     "Judge",
+    "KeepContract",
     "MachineOutcome",
     "Park",
     "Propose",
@@ -94,6 +95,12 @@ class Ask(CommandBase):
     question: Question | None
     model: Memory
     engine: str = ""
+
+
+class KeepContract(CommandBase):
+    """The compute process knows no setting that keeps the scrap contract: tuning holds before the part is made."""
+
+    reason: str
 
 
 class SendSetting(CommandBase):
@@ -192,6 +199,7 @@ Command = (
     | ImportEarlier
     | Propose
     | Ask
+    | KeepContract
     | SendSetting
     | AnswerSetting
     | BeginTrial

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.questions import Why
-from tuner.core.optimizer.records import Memory, Setting
+from tuner.core.optimizer.records import Assured, Memory, Setting
 
 SettingMap = Setting  # the name that the road to the machine uses
 GateResult = Literal["applied", "refused", "failed", "unverified"]
@@ -48,6 +48,7 @@ class CampaignHeld(EventBase):
     type: Literal["campaign_held"] = "campaign_held"
     reason: str
     fault: bool = False
+    contract: bool = False  # the scrap contract cannot hold with the next part, which is not made
 
 
 class CampaignResumed(EventBase):
@@ -92,6 +93,7 @@ class ProposalMade(EventBase):
     p_better: float | None = Field(None, alias="better")
     p_valid: float | None = Field(None, alias="valid")
     distance: float | None = None
+    assured: Assured | None = None
     model: Memory | None = None
     engine: str = ""
 

@@ -48,15 +48,9 @@ def _rates(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 @click.command()
-@click.option(
-    "--family", "families", callback=lambda c, p, v: _names(FAMILIES, c, p, v), help=f"Of {', '.join(FAMILIES)}."
-)
-@click.option(
-    "--method", "methods", callback=lambda c, p, v: _names(METHODS, c, p, v), help=f"Of {', '.join(METHODS)}."
-)
-@click.option(
-    "--judge", "judges", callback=lambda c, p, v: _names(JUDGES, c, p, v), help="exact, slips (10 %) or both."
-)
+@click.option("--family", "families", callback=_names(FAMILIES), help=f"Of {', '.join(FAMILIES)}.")
+@click.option("--method", "methods", callback=_names(METHODS), help=f"Of {', '.join(METHODS)}.")
+@click.option("--judge", "judges", callback=_names(JUDGES), help="exact, slips (10 %) or both.")
 @click.option("--rate", "rates", callback=_rates, metavar="R,R", help=f"By default {','.join(RATES)}.")
 @click.option("--seeds", callback=read_seeds, metavar="A-B", help="Runs of each cell; 1000-1199 is the whole bench.")
 @click.option("--parts", type=click.IntRange(2, 1000), default=PARTS, show_default=True, help="Made in each run.")

@@ -77,13 +77,16 @@ class Performer:
         else:
             await self._home(effect, state)
 
-    async def _next(self, state: State) -> c.Propose | c.Ask | c.Fault:
+    async def _next(self, state: State) -> c.Propose | c.Ask | c.KeepContract | c.Fault:
         try:
             result, why = await self.compute(state)
         except ComputeError as error:
             return c.Fault(text=f"there is no setting to propose: {error}")
         if why:
             log.warning("%s: no proposal from the model (%s): a cheap one takes its place", self.name, why)
+        if result.get("hold"):
+            log.warning("%s: %s", self.name, result["hold"])
+            return c.KeepContract(reason=result["hold"])
         memory = Memory.from_json(result["model"])
         if result["proposal"] is None:
             question = None if result["question"] is None else Question.from_json(result["question"])

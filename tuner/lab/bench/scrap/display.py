@@ -39,9 +39,9 @@ def show_scrap(found: Results, console: Console) -> None:
         console.print(_pairs(found))
     console.print(
         f"* the model's assumptions do not hold: at most {WRONG:g} times the rate is the goal there. over: runs with "
-        "more scrap than the rate allows them, or than one. held back: runs in which tuning held before the end. regret: "
-        "median, against the best that can be reached within the rate from the known-good setting, in units of the "
-        "start's; free: against the best of all. The interval resamples whole runs."
+        "more scrap than the rate allows them, or than one. held back: runs in which tuning held before the end. "
+        "regret: median, against the best that can be reached within the rate from the known-good setting, in units "
+        "of the start's; free: against the best of all. The interval resamples whole runs."
     )
 
 
