@@ -16,8 +16,8 @@ DOORS = {
     "tuner.cli": "main",
     "tuner.compute": "backend dask engine_name proposals slices spaces tasks worker_pool",
     "tuner.config": "campaign daemon notify parameters plugins section to_space",
-    "tuner.console": "actions campaign_text contract_text handover keyboard language lines pages.champion pages.history pages.page"
-    " requests screen.app session ui",
+    "tuner.console": "actions campaign_text contract_text handover keyboard language lines pages.champion pages.history"
+    " pages.page requests screen.app session ui",
     "tuner.core.optimizer": "acquisition champion contract dueling learner ledger optimizer proposer questions records"
     " search strategy surface",
     "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate"

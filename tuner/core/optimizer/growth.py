@@ -78,7 +78,7 @@ class Keeping:
             gap = cdist(X / self._lengthscales, made / self._lengthscales).min(axis=1)
             fine &= gap <= numbers.near
         some = np.flatnonzero(fine)
-        fine[some] = self.assurance.screen(X[some]) <= self.strategy.contracting.screened * self.limit
+        fine[some] = self.assurance.screen(X[some]) <= self.limit + self.strategy.contracting.screened
         some = np.flatnonzero(fine)
         fine[some] = self.assurance.risk(X[some]) <= self.limit
         if self.contract.strictness == "certain":

@@ -231,8 +231,8 @@ class Contracting:
         variances: Factors of the median variance that are averaged over (by hand; not measured).
         negligible: The weight below which hyper-parameters are left out (by hand, for the time; not measured).
         draws: Draws of the validity's posterior at each of the hyper-parameters (by hand, for the time; not measured).
-        screened: Settings whose risk by EP exceeds the limit so many times are not looked at exactly (by hand, for the
-            time; not measured).
+        screened: Settings whose risk by EP exceeds the limit by more are not looked at exactly; a Gaussian has a heavy
+            tail where little is known, so that a small excess says nothing (by hand, for the time; not measured).
         base_scrap: Scrap by chance that is expected of `base_parts` parts before anything is known (by hand; not
             measured).
         base_parts: What that expectation counts for, in parts (by hand; not measured).
@@ -254,7 +254,7 @@ class Contracting:
     variances: tuple[float, ...] = (0.1, 1.0)
     negligible: float = 0.02
     draws: int = 120
-    screened: float = 2.0
+    screened: float = 0.15
     base_scrap: float = 0.2
     base_parts: float = 40.0
     base_rounds: int = 20
