@@ -1,18 +1,19 @@
 """A daemon under a scrap contract: a real process, a simulated machine, and the journal computed again."""
 
+import subprocess
+import sys
+
 import pytest
-from click.testing import CliRunner
 
 from tests.daemon.running import campaign_text, daemon, tune, until
-from tuner.cli.main import cli
 
 CONTRACT = "[campaign.scrap]\nrate = 0.2\nstrictness = 'expected'\n"
 
 
 def tuner(*arguments: object) -> str:
-    shown = CliRunner().invoke(cli, [*map(str, arguments)])
-    assert shown.exit_code == 0, shown.output
-    return shown.output
+    shown = subprocess.run([sys.executable, "-m", "tuner", *map(str, arguments)], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    return shown.stdout
 
 
 @pytest.mark.slow
@@ -27,7 +28,7 @@ def test_a_campaign_under_a_contract_says_so_everywhere_and_is_replayed_bit_for_
         assert view.contract.trial == 6
         assert 0.0 < view.contract.low <= view.contract.p_valid
         assert "scrap contract: " in tuner("status", "--state", running.state)
-        assert "scrap contract: " in tuner("handover", "--state", running.state)
+        assert "scrap contract: " in tuner("handover", "--language", "en", "--state", running.state)
         running.stop()
         assert "scrap contract" in _report(running.state, tmp_path)
         tuner("replay", "--state", running.state, "--workers", "1")

@@ -82,6 +82,13 @@ def test_risk_and_certainty_are_those_of_the_exact_posterior_averaged_over_hyper
     assert weights @ (good[:, 1] * (1 - assurance.base) >= low) == pytest.approx(0.9, abs=0.03)
 
 
+def test_at_the_known_good_setting_a_gaussian_says_far_more_scrap_than_the_exact_posterior():
+    assurance = assure(started().learned(), Strategy(), 0)
+    here = np.array([[0.1]])
+    assert assurance.risk(here)[0] < 0.004
+    assert assurance.screen(here)[0] > 0.04
+
+
 @pytest.mark.parametrize("strictness", ["expected", "certain"])
 def test_a_connected_region_is_grown_into_until_its_optimum_is_reached(strictness):
     optimizer = started(0.1, strictness=strictness)
