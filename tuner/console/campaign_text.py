@@ -156,7 +156,7 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     have = view.budget
     parts = [words("wait.trials", spent=words.number(have.spent), trials=words.number(have.trials))]
     if view.contract is not None:
-        parts.append(contract_line(words, view.contract))
+        parts.append(contract_line(words, view.contract, "contract.short"))
     elif have.scrap_limit is None:
         parts.append(words("wait.scrap", scrap=words.number(have.scrap)))
     else:
@@ -172,10 +172,10 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     return " · ".join(parts)
 
 
-def contract_line(words: Words, contract: ContractView) -> str:
+def contract_line(words: Words, contract: ContractView, text: str = "contract.so_far") -> str:
     """Scrap so far against the contract, and what is left, in one line."""
     return words(
-        "contract.so_far",
+        text,
         scrap=words.number(contract.scrap),
         parts=words.number(contract.parts),
         rate=share_text(words, contract.rate),
