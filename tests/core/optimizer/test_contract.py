@@ -134,6 +134,12 @@ def test_after_the_scrap_that_is_agreed_only_known_ground_is_used():
     assert abs(proposal.setting["x"] - 0.1) < 0.1
 
 
+def test_parts_under_way_count_as_if_each_may_be_scrap():
+    first, second = started(0.05, budget=10).ask(2)
+    assert first.assured.stage != "known ground"
+    assert second.assured.stage == "known ground"
+
+
 def test_scrap_that_was_good_when_made_again_is_chance_and_the_model_does_not_learn_from_it():
     optimizer = started(0.1)
     for x in (0.15, 0.2, 0.25, 0.3):

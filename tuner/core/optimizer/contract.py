@@ -100,9 +100,14 @@ def outcomes_of(trials: Iterable[Trial]) -> list[bool]:
 
 
 def settle(
-    contract: Contract, outcomes: Iterable[bool], planned: int | None = None, pace: Pace | None = None
+    contract: Contract,
+    outcomes: Iterable[bool],
+    planned: int | None = None,
+    *,
+    pending: int = 0,
+    pace: Pace | None = None,
 ) -> Account:
-    """Fold what happened into the account.
+    """Fold what happened into the account; of `pending` parts nobody knows yet, so each may still be scrap.
 
     The caution follows it as in adaptive conformal inference (Gibbs and Candes 2021): up by `step` times one minus the
     aim with a scrap part, down by `step` times the aim with any other. Whatever the model believes, the share of scrap
@@ -119,7 +124,7 @@ def settle(
         caution = min(max(caution + pace.step * ((not valid) - aim), lowest), highest)
     most = _most(contract, parts, planned)
     left = max(most - scrap, 0)
-    spent = left == 0
+    spent = left <= pending
     allowed = pace.least * rate if spent else max(1.0 - _UNIT.cdf(caution), pace.least * rate)
     return Account(parts=parts, scrap=scrap, caution=caution, allowed=allowed, left=left, known_ground=spent)
 

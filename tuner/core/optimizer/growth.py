@@ -141,7 +141,7 @@ def keeping(
     usable = ledger.usable
     if not usable:
         raise ContractHold(NO_GROUND)
-    account = settle(contract, outcomes_of(ledger.trials.values()), budget)
+    account = settle(contract, outcomes_of(ledger.trials.values()), budget, pending=len(ledger.pending))
     if contract.budget is not None and account.scrap >= max(contract.budget, 1):
         raise ContractHold(
             f"the scrap contract's budget of {contract.budget} is used up after {account.parts} parts. Raise the "
