@@ -16,10 +16,10 @@ DOORS = {
     "tuner.cli": "main",
     "tuner.compute": "backend dask engine_name maps proposals slices spaces tasks worker_pool",
     "tuner.config": "campaign daemon notify parameters plugins section to_space",
-    "tuner.console": "actions campaign_text handover keyboard language lines pages.alarms pages.champion"
+    "tuner.console": "actions campaign_text contract_text handover keyboard language lines pages.alarms pages.champion"
     " pages.history pages.page pages.why requests restricting screen.app session ui",
-    "tuner.core.optimizer": "acquisition champion dueling learner ledger optimizer proposer questions records"
-    " search strategy",
+    "tuner.core.optimizer": "acquisition champion contract dueling learner ledger optimizer proposer questions records"
+    " search strategy surface",
     "tuner.core.posterior": "bouncing ep fitting functions kernels laplace mixture model observations rows separate"
     " skewgp truncated",
     "tuner.daemon": "journal_thread logs perform service service_manager state_lock views",

@@ -60,6 +60,7 @@ __all__ = [
     "ImportEarlier",
     "Interrupt",
     "Judge",
+    "KeepContract",
     "MachineOutcome",
     "Narrow",
     "Park",
@@ -105,6 +106,12 @@ class Ask(CommandBase):
     question: Question | None
     model: Memory
     engine: str = ""
+
+
+class KeepContract(CommandBase):
+    """The compute process knows no setting that keeps the scrap contract: tuning holds before the part is made."""
+
+    reason: Said
 
 
 class SendSetting(CommandBase):
@@ -208,6 +215,7 @@ Command = (
     | ImportEarlier
     | Propose
     | Ask
+    | KeepContract
     | SendSetting
     | AnswerSetting
     | BeginTrial

@@ -204,6 +204,12 @@ def _ask(state: State, command: c.Ask, actor: Actor, now: datetime) -> tuple[e.E
     return (e.DuelWanted(**asked, model=command.model, engine=command.engine),)
 
 
+def _keep(state: State, command: c.KeepContract, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
+    if state.trial is not None or state.duel is not None:
+        raise Refusal("stale", say("refused.no_proposal_wanted"))
+    return (e.CampaignHeld(reason=command.reason, contract=True),)
+
+
 def _answered(state: State, command: c.AnswerSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
     _open(state, command.trial, Stage.SENT)
     answer = e.SettingAnswered(**dict(command))
@@ -321,6 +327,7 @@ _RULES: dict[type[Any], Callable[[State, Any, Actor, datetime], tuple[e.Event, .
     c.ChangeLot: lambda s, k, a, n: () if k.lot == s.lot else (e.LotChanged(lot=k.lot),),
     c.Propose: _propose,
     c.Ask: _ask,
+    c.KeepContract: _keep,
     c.SendSetting: _send,
     c.AnswerSetting: _answered,
     c.BeginTrial: _begin,

@@ -80,7 +80,7 @@ def basis(state: State) -> str:
     """A digest of all that the next step depends on."""
     trials = [(t.number, t.stage.value, t.valid, t.excluded is not None) for t in state.trials]
     judgments = [j.known for j in state.active]
-    budget, policy = state.terms.budget, state.terms.policy
+    budget, policy, scrap = state.terms.budget, state.terms.policy, state.terms.scrap
     known = (
         (state.name, state.terms.seed, budget.trials, budget.scrap),
         (policy.tray, policy.looks_per_part, policy.repeat_after),
@@ -89,6 +89,8 @@ def basis(state: State) -> str:
         [(one.at.isoformat(), one.source, one.discount) for one in state.imports],
         sorted(state.within.items()),
     )
+    if scrap is not None:  # without one the digest is as it was before there were contracts
+        known = (*known, scrap.model_dump_json())  # type: ignore[assignment]
     return hashlib.sha256(repr(known).encode()).hexdigest()
 
 

@@ -9,7 +9,7 @@ from tuner.basics.telling import Said, Telling
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.questions import Why
-from tuner.core.optimizer.records import Memory, Setting
+from tuner.core.optimizer.records import Assured, Memory, Setting
 
 SettingMap = Setting  # the name that the road to the machine uses
 GateResult = Literal["applied", "refused", "failed", "unverified"]
@@ -54,6 +54,7 @@ class CampaignHeld(Spoken):
     type: Literal["campaign_held"] = "campaign_held"
     reason: Said
     fault: bool = False
+    contract: bool = False  # the scrap contract cannot hold with the next part, which is not made
 
 
 class CampaignResumed(EventBase):
@@ -98,6 +99,7 @@ class ProposalMade(Spoken):
     p_better: float | None = Field(None, alias="better")
     p_valid: float | None = Field(None, alias="valid")
     distance: float | None = None
+    assured: Assured | None = None
     model: Memory | None = None
     engine: str = ""
 

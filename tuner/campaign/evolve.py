@@ -135,6 +135,7 @@ def _without_fault(state: State, event: e.Event, one: Recorded) -> State:
 
 
 def _held(state: State, event: e.CampaignHeld, one: Recorded) -> State:
+    state = replace(state, contract_hold=event.contract)
     if not event.fault:
         return state
     state = replace(state, fault=state.fault or event.reason)  # the first fault is the one that explains the others

@@ -24,7 +24,7 @@ def model_input(state: State) -> dict[str, Any]:
 
 def optimizer_state(state: State) -> OptimizerState:
     """The state of an optimiser that was told what the campaign knows."""
-    budget, policy = state.terms.budget, state.terms.policy
+    budget, policy, scrap = state.terms.budget, state.terms.policy, state.terms.scrap
     # by their order and not by name: who answers first does not change a proposal, and names stay in the daemon
     operators = {name: f"operator {place}" for place, name in enumerate(operator_names(state), 1)}
     # after the campaign's own, so that these have the numbers that people know
@@ -33,7 +33,10 @@ def optimizer_state(state: State) -> OptimizerState:
         state.memory,
         seed=state.terms.seed,
         budget=budget.trials,
-        scrap_budget=budget.scrap,
+        scrap_budget=budget.scrap if scrap is None or scrap.budget is None else scrap.budget,
+        scrap_rate=None if scrap is None else scrap.rate,
+        strictness="expected" if scrap is None else scrap.strictness,
+        confidence=0.95 if scrap is None else scrap.confidence,
         tray=policy.tray,
         looks_per_part=policy.looks_per_part if policy.repeat_after is None else 1.0,
         fits=state.memory.fits or dict.fromkeys(FITS),

@@ -68,6 +68,7 @@ MOVES: dict[type[c.CommandBase], Move] = {
     # the daemon's own: what begins something needs a campaign that tunes, what reports something is always heard
     c.Propose: Move(_EXECUTE),
     c.Ask: Move(_EXECUTE),
+    c.KeepContract: Move(_EXECUTE),
     c.SendSetting: Move(_EXECUTE),
     c.BeginTrial: Move(_EXECUTE),
     c.Reduel: Move(_EXECUTE),

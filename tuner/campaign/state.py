@@ -13,6 +13,7 @@ from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.events import Source
 from tuner.campaign.terms import Terms
 from tuner.core.optimizer.champion import champion_of
+from tuner.core.optimizer.contract import Account, outcomes_of, settle
 from tuner.core.optimizer.questions import Question, Why
 from tuner.core.optimizer.records import Judgment, Memory, Proposal, Setting, Trial
 from tuner.core.space.restriction import Allowed, outside
@@ -183,6 +184,7 @@ class State:
         looks: The pairs of trials that somebody wants compared again, the older one first.
         idle_since: When the last trial or question ended: since then the next is looked for.
         arriving: The pieces of an import whose last one has not come.
+        contract_hold: Whether it was last held because no setting is known that keeps the scrap contract.
     """
 
     name: str
@@ -213,6 +215,7 @@ class State:
     looks: tuple[tuple[int, int], ...] = ()
     idle_since: datetime | None = None
     arriving: Imported | None = None
+    contract_hold: bool = False
 
     @property
     def trial(self) -> CampaignTrial | None:
@@ -294,6 +297,17 @@ class State:
     def spent(self) -> int:
         """How many trials of the budget are used: those run or on their road."""
         return sum(t.stage not in (Stage.REJECTED, Stage.DROPPED) for t in self.trials)
+
+    @property
+    def account(self) -> Account | None:
+        """What happened under the scrap contract, and what the next part may risk; None: there is none."""
+        agreed = self.terms.scrap
+        return None if agreed is None else settle(agreed.agreed, outcomes_of(self.trials), self.terms.budget.trials)
+
+    @property
+    def contract_held(self) -> bool:
+        """Whether tuning is held because no setting is known that keeps the scrap contract."""
+        return self.mode is Mode.HELD and self.contract_hold
 
     @property
     def scrap(self) -> int:

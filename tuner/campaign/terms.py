@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tuner.config.campaign import AdapterDeadlines, Budget, Campaign, Policy
+from tuner.config.campaign import AdapterDeadlines, Budget, Campaign, Policy, ScrapContract
 from tuner.config.parameters import Continuous, Parameter
 from tuner.config.section import Section
 
@@ -34,6 +34,7 @@ class Terms(Section):
     adapter: AdapterTerms
     parameters: tuple[Parameter, ...]
     constraints: tuple[str, ...] = ()
+    scrap: ScrapContract | None = None
 
     @property
     def known_good(self) -> dict[str, float | int | str]:
@@ -57,6 +58,7 @@ class Terms(Section):
             ),
             parameters=campaign.begun,
             constraints=tuple(constraint.text for constraint in campaign.constraints),
+            scrap=campaign.scrap,
         )
 
     def like(self, known: "Terms") -> "Terms":

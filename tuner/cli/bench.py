@@ -9,6 +9,7 @@ import click
 
 from tuner.basics.threads import one_blas_thread
 from tuner.cli.bench_daemon import latency, load, start, web
+from tuner.cli.bench_scrap import scrap
 from tuner.cli.bench_suite import calibration, suite
 from tuner.cli.run_options import MOST_JOBS, scheduler
 
@@ -32,6 +33,7 @@ bench.add_command(start)
 bench.add_command(web)
 bench.add_command(suite)
 bench.add_command(calibration)
+bench.add_command(scrap)
 
 
 def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:

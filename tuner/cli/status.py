@@ -10,7 +10,7 @@ from rich.table import Table
 from tuner.basics.text import counted
 from tuner.cli.connection import connected
 from tuner.wire.client import Client
-from tuner.wire.messages import CampaignLine, EarlierView, RestrictionView, StatusBody
+from tuner.wire.messages import CampaignLine, ContractView, EarlierView, RestrictionView, StatusBody
 
 _PLAIN_WIDTH = 160
 _COLOURS = {"Execute": "green", "Held": "yellow", "Aborted": "red"}
@@ -61,6 +61,8 @@ def show(body: StatusBody, console: Console) -> None:
             console.print(f"{escape(line.name)}: {escape(_earlier(one))}", highlight=False)
         for restriction in line.restrictions:
             console.print(f"{escape(line.name)}: {escape(_restricted(restriction))}", highlight=False)
+        if line.contract is not None:
+            console.print(f"{escape(line.name)}: {_contract(line.contract)}", highlight=False)
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
     for alarm in body.alarms:
@@ -90,6 +92,19 @@ def _restricted(one: RestrictionView) -> str:
         what = f"is kept between {one.low} and {one.high}"
     end = "it is lifted" if one.until is None else f"{datetime.fromisoformat(one.until).astimezone():%Y-%m-%d %H:%M}"
     return f"{one.parameter} {what} until {end} ({one.by}: {one.reason})"
+
+
+def _contract(one: ContractView) -> str:
+    said = (
+        f"scrap contract: {one.scrap} of {counted(one.parts, 'part')}, at most {one.rate:.3g}; {one.left} more may come"
+    )
+    said += f"; the next part may risk {one.allowed:.1%}"
+    if one.p_valid is not None and one.low is not None:
+        said += f"; trial {one.trial}: P(valid) {one.p_valid:.1%}"
+        said += f", at least {one.low:.0%} with {one.confidence:.0%} confidence"
+    if one.refused_risk is not None:
+        said += f"; a promising setting is not tried: it risks {one.refused_risk:.0%}"
+    return said + ("; held, no setting is known that keeps it" if one.held else "")
 
 
 def _cells(line: CampaignLine) -> list[str]:

@@ -28,6 +28,8 @@ def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal
     seed give the random numbers.
     """
     ledger, opponent = optimizer.ledger, optimizer.champion
+    if optimizer.contract is not None and ledger.known_good is not None:
+        return _known_good(optimizer, ledger.known_good)
     trials = list(ledger.trials.values())
     champion = None if opponent is None else ledger.rows([ledger.trials[opponent]])[0]
     tried = ledger.rows(trials)
@@ -44,6 +46,20 @@ def fallback_proposal(optimizer: Optimizer, space: Space, asks: int) -> Proposal
         opponent=opponent,
         reason=reason,
         distance=float(_gaps(row[None], tried).min()) if trials else None,
+    )
+
+
+def _known_good(optimizer: Optimizer, number: int) -> Proposal:
+    """Return the known-good setting again: without the model nothing else is known to keep the scrap contract."""
+    trials = optimizer.ledger.trials
+    setting = dict(trials[number].setting)
+    return Proposal(
+        number=len(trials) + 1,
+        setting=setting,
+        kind="fallback",
+        opponent=optimizer.champion,
+        reason=say("why.contract_known_good"),
+        distance=0.0,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from tuner.basics.sentences import to_json
 from tuner.compute.backend import Json
 from tuner.compute.fallback import fallback_proposal
 from tuner.compute.maps import POINTS as MAP_POINTS
@@ -18,6 +19,7 @@ from tuner.compute.slices import MASS, POINTS
 from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json as space_from_json
 from tuner.compute.spaces import space_json as space_json
+from tuner.core.optimizer.contract import ContractHold
 from tuner.core.optimizer.learner import Once
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.questions import Question
@@ -44,10 +46,13 @@ def next_step(payload: Payload) -> Json:
     """Return the next proposal or a question that is worth asking first, and what of the state only this changes.
 
     Where "ended" is true there is no proposal: the budget allows none. Result: {"proposal": a `Proposal` or null,
-    "question": a `Question` or null, "model": a `Memory`}.
+    "question": a `Question` or null, "model": a `Memory`}; where no setting keeps the scrap contract also "hold": why.
     """
     optimizer = optimizer_of(payload)
-    step = optimizer.next_step(propose=not payload.get("ended"), within=payload.get("within"))
+    try:
+        step = optimizer.next_step(propose=not payload.get("ended"), within=payload.get("within"))
+    except ContractHold as hold:
+        return {**_step(None, optimizer.memory), "hold": to_json(str(hold))}
     return _step(step, optimizer.memory)
 
 

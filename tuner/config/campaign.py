@@ -28,6 +28,7 @@ from tuner.config.error_sentences import explain
 from tuner.config.parameters import Continuous, Parameter, parameter_info
 from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.config.section import Complaint, Label, Section, reject
+from tuner.core.optimizer.contract import Contract
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?", re.ASCII)  # without a time zone: the campaign has one
@@ -90,6 +91,24 @@ class Budget(Section):
 
     trials: int = Field(ge=1, le=1_000_000, description="largest number of trials")
     scrap: int | None = Field(None, ge=0, description="largest number of non-valid trials; none: no limit")
+
+
+class ScrapContract(Section):
+    """How much scrap is agreed; tuning keeps to ground where that holds, or holds before the part."""
+
+    rate: float = Field(gt=0, lt=0.5, description="largest share of the parts that may be scrap, such as 0.05")
+    budget: int | None = Field(None, ge=0, description="largest number of scrap parts in all; none: as the rate says")
+    strictness: Literal["expected", "certain"] = Field(
+        "expected",
+        description="expected: a part's chance to be scrap keeps within what is allowed; certain: moreover its setting "
+        "is known, with the confidence, to keep the rate",
+    )
+    confidence: float = Field(0.95, gt=0, lt=1, description='of "certain"')
+
+    @property
+    def agreed(self) -> Contract:
+        """The contract as the optimiser knows it."""
+        return Contract(rate=self.rate, budget=self.budget, strictness=self.strictness, confidence=self.confidence)
 
 
 class Questions(Section):
@@ -261,6 +280,7 @@ class Campaign(Section):
     machine: Label = Field(description="name of the machine; two campaigns cannot share one")
     seed: int = Field(0, ge=0, le=2**31, description="the same seed and the same answers give the same proposals")
     budget: Budget = Field(description="when the campaign ends by itself")
+    scrap: ScrapContract | None = Field(None, description="the scrap contract; none: no contract, only the budget")
     policy: Policy = Field(default_factory=Policy, description="approval, settling, questions")
     adapter: AdapterChoice = Field(description="the table [campaign.adapter]")
     earlier: Earlier | None = Field(None, description="what to import from an earlier campaign; none: nothing")

@@ -11,7 +11,7 @@ from tuner.console.language import Words
 from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
 from tuner.core.space.values import Value
-from tuner.wire.messages import CampaignView, ParameterView, TrialView
+from tuner.wire.messages import CampaignView, ContractView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"
 _TAGGED = frozenset({Phase.AWAITING_APPROVAL, Phase.SENDING, Phase.SETTLING, Phase.RUNNING})
@@ -157,7 +157,9 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     """How much is used, how many questions are left, and when the end is expected."""
     have = view.budget
     parts = [words("wait.trials", spent=words.number(have.spent), trials=words.number(have.trials))]
-    if have.scrap_limit is None:
+    if view.contract is not None:
+        parts.append(contract_line(words, view.contract, "contract.short"))
+    elif have.scrap_limit is None:
         parts.append(words("wait.scrap", scrap=words.number(have.scrap)))
     else:
         parts.append(
@@ -170,6 +172,22 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     elif view.mode == Mode.EXECUTE:
         parts.append(words("wait.end_unknown"))
     return " · ".join(parts)
+
+
+def contract_line(words: Words, contract: ContractView, text: str = "contract.so_far") -> str:
+    """Scrap so far against the contract, and what is left, in one line."""
+    return words(
+        text,
+        scrap=words.number(contract.scrap),
+        parts=words.number(contract.parts),
+        rate=share_text(words, contract.rate),
+        left=words.number(contract.left),
+    )
+
+
+def share_text(words: Words, share: float) -> str:
+    """A share that may be small: 2 %, 0.4 %."""
+    return f"{words.number(share * 100, 0 if share >= 0.0995 or (share * 100) % 1 == 0 else 1)} %"
 
 
 def about_part(words: Words, trial: TrialView) -> str:

@@ -12,6 +12,7 @@ from tuner.basics.files import write_text
 from tuner.basics.sentences import sentence_in
 from tuner.basics.vocabulary import Stage
 from tuner.console.campaign_text import brief, by_hand_text, machine_text, pad, phase_text
+from tuner.console.contract_text import contract_lines
 from tuner.console.handover_html import Section, page
 from tuner.console.language import Words
 from tuner.console.pages.champion import record
@@ -135,7 +136,7 @@ def _state(words: Words, view: CampaignView) -> Section:
         lines.append(words("alarms.fault", text=view.fault))
     if view.lot:
         lines.append(words("top.lot", lot=view.lot))
-    return Section(words("handover.state"), tuple(lines))
+    return Section(words("handover.state"), (*lines, *contract_lines(words, view)))
 
 
 def _champion(words: Words, shift: Shift) -> Section:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from tuner.adapter import AdapterError, Outcome
-from tuner.basics.sentences import Sentence, say
+from tuner.basics.sentences import Sentence, from_json, say
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeNext, Effect, ReturnHome, Run, Send
 from tuner.campaign.state import CampaignTrial, Stage, State
@@ -78,13 +78,16 @@ class Performer:
         else:
             await self._home(effect, state)
 
-    async def _next(self, state: State) -> c.Propose | c.Ask | c.Fault:
+    async def _next(self, state: State) -> c.Propose | c.Ask | c.KeepContract | c.Fault:
         try:
             result, why = await self.compute(state)
         except ComputeError as error:
             return c.Fault(text=say("fault.no_proposal", why=str(error)))
         if why:
             log.warning("%s: no proposal from the model (%s): a cheap one takes its place", self.name, why)
+        if result.get("hold"):
+            log.warning("%s: %s", self.name, from_json(result["hold"]))
+            return c.KeepContract(reason=from_json(result["hold"]))
         memory = Memory.from_json(result["model"])
         if result["proposal"] is None:
             question = None if result["question"] is None else Question.from_json(result["question"])

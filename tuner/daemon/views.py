@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from statistics import median
+from typing import Any
 
 from tuner.basics.sentences import Sentence, listing, say
 from tuner.basics.times import text_of
@@ -136,6 +137,7 @@ def campaign_view(state: State, now: datetime, waiting: m.WaitingView | None = N
         ),
         champion=None if state.champion is None else trial_view(state.trials[state.champion - 1]),
         budget=_budget(state, now),
+        contract=contract_view(state),
         earlier=_earlier(state),
         judgments=judgment_views(state, state.judgments[:-11:-1]),
         restrictions=restriction_views(state),
@@ -202,6 +204,7 @@ def campaign_line(state: State, now: datetime, waiting: m.WaitingView | None = N
         duel=None if state.duel is None else state.duel.number,
         fault=state.fault,
         n=state.count,
+        contract=contract_view(state),
         earlier=_earlier(state),
         restrictions=restriction_views(state),
     )
@@ -217,6 +220,29 @@ def restriction_views(state: State) -> list[m.RestrictionView]:
 def alarm_views(alarms: Iterable[Alarm]) -> list[m.AlarmView]:
     """Alarms on the screen, the newest first and not more than a page."""
     return [m.AlarmView.model_validate(one) for one in list(alarms)[: -_MOST_ALARMS - 1 : -1]]
+
+
+def contract_view(state: State) -> m.ContractView | None:
+    """The scrap contract on the screen, with what is known of the newest proposal under it."""
+    agreed, account = state.terms.scrap, state.account
+    if agreed is None or account is None:
+        return None
+    newest = next((trial for trial in reversed(state.trials) if trial.assured is not None), None)
+    said: dict[str, Any] = {}
+    if newest is not None and newest.assured is not None:
+        names = ("low", "base", "stage", "refused", "refused_better", "refused_risk", "unreached")
+        said = {name: getattr(newest.assured, name) for name in names}
+        said |= {"trial": newest.number, "p_valid": newest.p_valid}
+    return m.ContractView(
+        **agreed.model_dump(),
+        parts=account.parts,
+        scrap=account.scrap,
+        left=account.left,
+        allowed=account.allowed,
+        known_ground=account.known_ground,
+        held=state.contract_held,
+        **said,
+    )
 
 
 def _earlier(state: State) -> list[m.EarlierView]:

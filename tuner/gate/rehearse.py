@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tuner.adapter import AdapterError, Outcome
+from tuner.basics.sentences import Sentence
 from tuner.basics.text import shown
 from tuner.campaign.terms import Terms
 from tuner.errors import TryAgainError, TunerError

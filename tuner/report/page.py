@@ -89,6 +89,24 @@ def report_page(story: Story) -> str:
     )
 
 
+def _contract(state: State) -> str:
+    """What was agreed about scrap, what happened, and what was not tried because of it."""
+    agreed, account = state.terms.scrap, state.account
+    if agreed is None or account is None:
+        return ""
+    said = f"at most {agreed.rate:.3g} of the parts, {agreed.strictness}: {account.scrap} of {account.parts} were scrap"
+    assured = [trial.assured for trial in state.trials if trial.assured is not None]
+    if assured:
+        said += f"; {sum(one.risk for one in assured):.1f} were expected of {len(assured)} proposals"
+        said += f"; {assured[-1].base:.1%} by chance"
+        if assured[-1].refused_risk is not None:
+            said += f"; a promising setting was not tried, it risks {assured[-1].refused_risk:.0%}"
+        if assured[-1].unreached:
+            share = f"{assured[-1].unreached:.0%} of what is likely valid"
+            said += f"; other valid ground may exist ({share}); it cannot be reached under this contract"
+    return said + ("; held: no setting is known that keeps it" if state.contract_held else "")
+
+
 def _subtitle(state: State) -> str:
     reason = f": {state.reason}" if state.reason else ""
     return f"machine {state.terms.machine}, {state.mode}{reason}"
@@ -122,6 +140,8 @@ def _facts(story: Story) -> str:
         )
     if state.restrictions:
         rows["only for now"] = "; ".join(sentence(state, one) for one in state.restrictions)
+    if state.terms.scrap is not None and state.account is not None:
+        rows["scrap contract"] = _contract(state)
     if state.fault:
         rows["fault"] = state.fault
     machine = state.machine

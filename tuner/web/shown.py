@@ -16,6 +16,7 @@ from tuner.console.campaign_text import (
     phase_text,
     rows,
 )
+from tuner.console.contract_text import contract_lines
 from tuner.console.keyboard import ANSWERS, BY_HAND, CONTROL, GRADES, SCREENS, Key, obstacle
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.session import Session
@@ -177,6 +178,7 @@ class Shown:
             "doing": words.told(progress.text) if progress is not None and view.phase != Phase.ASKING else "",
             "reason": words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else "")),
             "budget": budget(words, self._shared, view),
+            "contract": contract_lines(words, view),
         }
 
     def _question(self, view: CampaignView) -> dict[str, Any]:

@@ -172,6 +172,34 @@ class BudgetView(Told):
     estimated_s: float | None = Field(description="seconds to the end at the present pace; None: not known")
 
 
+class ContractView(Told):
+    """The scrap contract: what was agreed, what happened, and what is known of the newest proposal under it."""
+
+    rate: float = Field(description="largest share of the parts that may be scrap")
+    strictness: str = Field(description="expected or certain")
+    confidence: float = Field(description="of `certain`, and of `low`")
+    budget: int | None = Field(description="largest number of scrap parts in all; None: as the rate says")
+    parts: int = Field(description="parts made so far, scrap among them")
+    scrap: int
+    left: int = Field(description="how much more scrap there may be")
+    allowed: float = Field(description="the risk that the next part may run: it follows what really happened")
+    known_ground: bool = Field(description="whether only known ground is used: another scrap part would break it")
+    held: bool = Field(False, description="whether tuning is held because no setting is known that keeps the contract")
+    trial: int | None = Field(None, description="the newest proposal of the model; what follows is about it")
+    p_valid: float | None = Field(None, description="its chance to give a part")
+    low: float | None = Field(None, description="with the confidence its setting gives at least this share of parts")
+    base: float | None = Field(None, description="the share of scrap by chance, whatever the setting")
+    stage: str | None = Field(None, description="grow, inside, known ground or again")
+    refused: dict[str, float | int | str] | None = Field(
+        None, description="the most promising setting that is not tried under the contract"
+    )
+    refused_better: float | None = Field(None, description="its chance to be better than the champion")
+    refused_risk: float | None = Field(None, description="its chance to be scrap")
+    unreached: float | None = Field(
+        None, description="share of the likely valid ground that cannot be reached under this contract"
+    )
+
+
 class PolicyView(Told):
     """What a client must know of a campaign's policy."""
 
@@ -217,6 +245,7 @@ class CampaignView(Telling, PolicyView):
     change: ChangeView | None = Field(None, description="what somebody is asked to change by hand")
     champion: TrialView | None
     budget: BudgetView
+    contract: ContractView | None = Field(None, description="the scrap contract; None: there is none")
     earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
     judgments: list[JudgmentView] = Field(description="the last ten, newest first")
     restrictions: list[RestrictionView] = Field(default_factory=list, description="what is allowed for a while")
@@ -273,6 +302,7 @@ class CampaignLine(Telling, Told):
     duel: int | None
     fault: Said | None
     n: int
+    contract: ContractView | None = Field(None, description="the scrap contract; None: there is none")
     earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
     restrictions: list[RestrictionView] = Field(default_factory=list, description="what is allowed for a while")
 

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tuner.console.campaign_text import bar, brief, changes, pad
+from tuner.console.contract_text import contract_lines
 from tuner.console.keyboard import WHY, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
@@ -37,6 +38,8 @@ class WhyPage(Page):
         """As far as it is known."""
         trial = _newest(view)
         lines = [words("why.none")] if trial is None else _reasons(words, view, trial)
+        if view.contract is not None:
+            lines += ["", words("contract.title"), *(f"  {line}" for line in contract_lines(words, view))]
         if self.explained is not None:
             return [Text(line) for line in (*lines, *_matters(words, self.explained))]
         return [*(Text(line) for line in (*lines, "")), *self.unknown(words)]

@@ -16,7 +16,7 @@ from tuner.core.optimizer.strategy import Strategy
 from tuner.core.space.parameters import Choice
 from tuner.core.space.space import Space
 
-_KINDS = frozenset({"design", "improve", "refine"})
+_KINDS = frozenset({"design", "improve", "refine", "grow", "again"})
 
 
 def sentence(
@@ -30,7 +30,7 @@ def sentence(
 ) -> Sentence:
     """Return one plain sentence on why a setting is proposed."""
     why = say(f"why.{kind}") if kind in _KINDS else say("why.acquisition", kind=kind)
-    if distance is not None and distance < 1e-9:
+    if distance is not None and distance < 1e-9 and kind != "again":
         why = say("why.none_left")
     return say(
         "why.proposed",

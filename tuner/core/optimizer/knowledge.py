@@ -1,9 +1,8 @@
 """What is known: everything told so far, fitted; how proposals, explanations and questions see it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,11 +12,8 @@ from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.strategy import Refitting, Strategy
 from tuner.core.optimizer.surface import Surface, mean_surface
 from tuner.core.optimizer.validity import prior_fit, validity_surface
-from tuner.core.posterior.ep import Sites
 from tuner.core.posterior.fitting import Fit, Prior, fit_hyper
-from tuner.core.posterior.kernels import Kernel
 from tuner.core.posterior.observations import Observations
-from tuner.core.posterior.rows import Hyper
 from tuner.core.posterior.skewgp import SkewGP
 from tuner.core.space.space import Space
 
@@ -206,31 +202,3 @@ def _warm(
         coarse=data.m >= numbers.coarse_from,
         beat=beat,
     )
-
-
-def fit_json(fit: Fit | None) -> dict[str, Any] | None:
-    """Return a fit as plain data."""
-    if fit is None:
-        return None
-    kernel, sites = fit.hyper.kernel, fit.sites
-    return {
-        "lengthscales": kernel.lengthscales.tolist(),
-        "variance": kernel.variance,
-        "mean_variance": kernel.mean_variance,
-        "kernel": kernel.name,
-        "noise": fit.hyper.noise.tolist(),
-        "jnd": fit.hyper.jnd,
-        "objective": fit.objective,
-        "sites": None if sites is None else [sites.tau.tolist(), sites.nu.tolist()],
-    }
-
-
-def fit_from(data: Mapping[str, Any] | None, space: Space) -> Fit | None:
-    """Return the fit of plain data."""
-    if data is None:
-        return None
-    if len(data["lengthscales"]) != space.dimension:
-        raise ValueError(f"the state has {len(data['lengthscales'])} lengthscales, the space {space.dimension}")
-    kernel = Kernel(np.array(data["lengthscales"]), data["variance"], data["mean_variance"], data["kernel"])
-    sites = None if data["sites"] is None else Sites(np.array(data["sites"][0]), np.array(data["sites"][1]))
-    return Fit(Hyper(kernel, np.array(data["noise"]), data["jnd"]), data["objective"], sites, 0)

@@ -11,6 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
+from tuner.core.optimizer.contract import Contract
+from tuner.core.optimizer.growth import choose_within
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import (
     AcquisitionName,
@@ -50,11 +52,13 @@ class Aim:
         acquisition: Which acquisition was asked for.
         budget: How many trials there will be, if anybody knows.
         risk: The probability of scrap that may be run.
+        contract: What scrap was agreed, if any was.
     """
 
     acquisition: AcquisitionName
     budget: int | None
     risk: float
+    contract: Contract | None = None
 
 
 class Chooser(Protocol):
@@ -65,7 +69,9 @@ class Chooser(Protocol):
 
 
 def choose_next(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.random.Generator) -> Choice:
-    """Choose by the strategy: of the kind whose turn it is."""
+    """Choose by the strategy: of the kind whose turn it is, or within the scrap contract."""
+    if aim.contract is not None:
+        return choose_within(known, strategy, aim.contract, aim.acquisition, aim.budget, rng)
     kind = next_kind(known, strategy, aim.acquisition, aim.budget, rng)
     own = sum(not t.earlier for t in known.ledger.trials.values())
     left = None if aim.budget is None else aim.budget - own

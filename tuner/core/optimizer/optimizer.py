@@ -7,8 +7,9 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
+from tuner.core.optimizer.contract import Account, Contract, Strictness, outcomes_of, settle
 from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
-from tuner.core.optimizer.knowledge import fit_from, fit_json
+from tuner.core.optimizer.fit_json import fit_from, fit_json
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
@@ -36,7 +37,10 @@ from tuner.core.optimizer.suspicion import model_question
 from tuner.core.space.space import Setting, Space
 
 READABLE = (1, STATE_VERSION)
-OPTIONS = ("seed", "acquisition", "validity", "budget", "scrap_budget", "tray", "looks_per_part")
+OPTIONS = (
+    *("seed", "acquisition", "validity", "budget", "scrap_budget", "scrap_rate", "strictness", "confidence"),
+    *("tray", "looks_per_part"),
+)
 ACQUISITIONS = ("auto", "ucb", "thompson", "eiig", "ei", "eubo", "hb-ei")
 VALIDITIES = ("auto", "separate", "shared", "none")
 
@@ -51,6 +55,11 @@ class Optimizer:
         validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
         budget: How many trials there will be; it shapes the design and how risks are taken.
         scrap_budget: How many of them may be non-valid; by default an eighth of the budget.
+        scrap_rate: The scrap contract: at most this share of the parts may be scrap; None: none was agreed. It
+            grows from a setting that is known to be good: add that first. `ask` raises
+            `ContractHold` where no setting keeps it.
+        strictness: Of the contract: "expected", or "certain": only settings that keep the rate with the `confidence`.
+        confidence: Of "certain".
         tray: How many parts are kept, so that they can be compared again; None: all. The champion's always is.
         looks_per_part: How many looks there may be for each part made, in the long run: `question` asks suspicious
             answers again, and more, while there are fewer. At 1 it asks about new parts alone.
@@ -68,6 +77,9 @@ class Optimizer:
         validity: ValidityName = "auto",
         budget: int | None = None,
         scrap_budget: int | None = None,
+        scrap_rate: float | None = None,
+        strictness: Strictness = "expected",
+        confidence: float = 0.95,
         tray: int | None = None,
         looks_per_part: float = 1.5,
         strategy: Strategy | None = None,
@@ -84,6 +96,12 @@ class Optimizer:
         self.validity: ValidityName = validity
         self.budget = None if budget is None else _whole("budget", budget)
         self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
+        self.scrap_rate, self.strictness, self.confidence = scrap_rate, strictness, confidence
+        self.contract: Contract | None = None
+        if scrap_rate is not None:
+            self.contract = Contract(
+                rate=scrap_rate, budget=self.scrap_budget, strictness=strictness, confidence=confidence
+            )
         self.tray = None if tray is None else _whole("tray", tray)
         if isinstance(looks_per_part, bool) or not isinstance(looks_per_part, int | float) or not looks_per_part >= 1.0:
             raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
@@ -191,7 +209,7 @@ class Optimizer:
         return self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
 
     def _propose(self, known: Knowledge, ground: Space | None) -> Proposal:
-        aim = Aim(self.acquisition, self.budget, self._risk())
+        aim = Aim(self.acquisition, self.budget, self._risk(), self.contract)
         if ground is not None:
             known = replace(known, ground=ground)
         proposal = self._explained(known, self._chooser(known, self.strategy, aim, self._rng(0)))
@@ -218,7 +236,8 @@ class Optimizer:
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
         better = None if at is None else float(known.model.win_probability(row[None], at)[0])
-        valid = float(known.valid_probability(row[None])[0])
+        assured = chosen.assured
+        valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
         distance = float(gaps.min()) if len(gaps) else None
         setting = known.space.decode(row)
@@ -232,7 +251,15 @@ class Optimizer:
             p_better=better,
             p_valid=valid,
             distance=distance,
+            assured=assured,
         )
+
+    @property
+    def account(self) -> Account | None:
+        """What happened under the scrap contract so far, and what the next part may risk; None: there is none."""
+        if self.contract is None:
+            return None
+        return settle(self.contract, outcomes_of(self.ledger.trials.values()), self.budget)
 
     def recommend(self) -> Setting:
         """Return the setting for the master recipe: see `recommendation`, which also says how far to trust it.

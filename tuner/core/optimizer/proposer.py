@@ -7,6 +7,7 @@ budget allows.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -29,6 +30,7 @@ from tuner.core.optimizer.knowledge import Knowledge as Knowledge
 from tuner.core.optimizer.knowledge import ValidityName as ValidityName
 from tuner.core.optimizer.knowledge import learn as learn
 from tuner.core.optimizer.levels import promising_levels
+from tuner.core.optimizer.records import Assured
 from tuner.core.optimizer.search import Kept, candidates, maximise, untried
 from tuner.core.optimizer.strategy import ACQUIRING, Strategy
 from tuner.core.optimizer.surface import believed_surface, drawn_surface
@@ -84,6 +86,17 @@ class Choice:
     row: FloatArray
     kind: str
     opponent: int | None = None
+    assured: Assured | None = None
+
+
+class Within(Acquisition, Protocol):
+    """A floor that is kept whatever the rest is worth: a scrap contract's."""
+
+    def allowed(self, U: FloatArray) -> FloatArray:
+        """Return the rows that may be proposed."""
+
+    def ground(self, U: FloatArray) -> FloatArray:
+        """Return the rows that may be proposed, others if these are none; or say that there are none."""
 
 
 def choose(
@@ -93,14 +106,17 @@ def choose(
     risk: float,
     rng: np.random.Generator,
     left: int | None = None,
+    within: Within | None = None,
 ) -> Choice:
-    """Return the next row; `left` is how many parts may still be made, if anybody knows."""
+    """Return the next row; `left` is how many parts may still be made, if anybody knows, `within` what must be kept."""
     changes = costly_changes(known.space, known.tried, left)
     if kind == "design" or known.champion is None:
         return Choice(_fill(known, strategy, risk, changes, rng), "design")
     opponent = _opponent(known, strategy, rng) if kind == "eubo" else known.champion_id
     parts: list[Acquisition] = [_wanted(known, strategy, kind, _row(known, opponent), rng)]
-    floor = None if known.border is None else Threshold(known.border, 1.0 - risk, strategy.acquiring.steepness)
+    floor: Acquisition | None = within
+    if within is None and known.border is not None:
+        floor = Threshold(known.border, 1.0 - risk, strategy.acquiring.steepness)
     if floor is not None:
         parts.append(floor)
     space, lengthscales = known.space, known.model.hyper.kernel.lengthscales
@@ -110,8 +126,10 @@ def choose(
     kept = _kept(known, strategy, kind, floor, changes, rng)
     centre, counts = centres(known, strategy)
     U = candidates(space, centre, counts, lengthscales, strategy.uniform, rng, strategy.search, kept)
+    U = U if within is None else within.allowed(U)
     if not len(U):  # no constraint holds with what was to be kept
         kept, U = None, candidates(space, centre, counts, lengthscales, strategy.uniform, rng, strategy.search)
+        U = U if within is None else within.ground(U)
     row, _ = maximise(Sum(tuple(parts)), space, U, known.tried, floor, strategy.search, kept)
     return Choice(row, kind, opponent)
 

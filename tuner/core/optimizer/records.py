@@ -17,7 +17,13 @@ JudgeKey = tuple[str | None, float]  # the operator, and what an answer counts f
 STATE_VERSION = 2
 FITS = ("preference", "validity", "unsteady")
 REJECTED = "rejected"  # why a trial is left out that an engineer refused: it made no scrap, and nobody wants its like
-LATER = ("tray", "looks_per_part")  # a state that was written before has none of these
+LATER = (
+    "tray",
+    "looks_per_part",
+    "scrap_rate",
+    "strictness",
+    "confidence",
+)  # a state that was written before has none of these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +78,43 @@ class Candidate(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Assured(Record):
+    """What was known of a proposal under its contract when it was made: the journal keeps it.
+
+    Attributes:
+        allowed: The risk that it may run.
+        risk: The risk that it runs: its chance to be scrap, chance scrap included.
+        low: With the contract's confidence its setting gives at least this share of parts.
+        sure: How certain it is that its setting keeps the rate.
+        caution: The conformal floor's normal score.
+        base: The share of parts that is scrap by chance, whatever the setting.
+        parts: Parts made before it.
+        scrap: Scrap before it.
+        left: How much more scrap there may be.
+        stage: "grow", "inside", "known ground" or "again".
+        refused: The most promising setting that is not tried under the contract, and its risk there.
+        refused_risk: That risk; None if there is none.
+        refused_better: Its chance to be better than the champion.
+        unreached: The share of the likely valid ground that cannot be reached under the contract as far as is known.
+    """
+
+    allowed: float
+    risk: float
+    low: float
+    sure: float
+    caution: float
+    base: float
+    parts: int
+    scrap: int
+    left: int
+    stage: str
+    refused: dict[str, float | int | str] | None = None
+    refused_risk: float | None = None
+    refused_better: float | None = None
+    unreached: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Proposal(Candidate):
     """A setting to try, and the trial to compare it with.
 
@@ -80,12 +123,20 @@ class Proposal(Candidate):
         p_better: P(better than the opponent), if there is one.
         p_valid: P(valid); None if no model was asked.
         distance: Distance to the nearest setting tried, in the unit cube.
+        assured: What was known of it under the scrap contract; None: there is none.
     """
 
     reason: str = ""
     p_better: float | None = None
     p_valid: float | None = None
     distance: float | None = None
+    assured: Assured | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild a proposal with what its contract knew of it."""
+        assured = data.get("assured")
+        return super().from_json({**data, "assured": None if assured is None else Assured.from_json(assured)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +315,9 @@ class OptimizerState(Memory):
     validity: str = "auto"
     budget: int | None
     scrap_budget: int | None
+    scrap_rate: float | None = None
+    strictness: str = "expected"
+    confidence: float = 0.95
     tray: int | None = None
     looks_per_part: float = 1.5
     trials: tuple[Trial, ...] = ()

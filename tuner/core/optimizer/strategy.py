@@ -219,8 +219,58 @@ class Asking:
     repeat_after: int | None = None
 
 
+@dataclass(frozen=True)
+class Contracting:
+    """How a scrap contract is kept: see assurance.py and growth.py.
+
+    Attributes:
+        known_good: How far inside good ground the known-good setting is taken to be, as a normal score: as if it had
+            given some twenty parts (by hand; not measured).
+        lengthscales: Steps of the logarithm of all lengthscales, around the fit, that are averaged over (by hand; not
+            measured).
+        variances: Factors of the median variance that are averaged over (by hand; not measured).
+        negligible: The weight below which hyper-parameters are left out (by hand, for the time; not measured).
+        draws: Draws of the validity's posterior at each of the hyper-parameters (by hand, for the time; not measured).
+        screened: Settings whose risk by EP exceeds the limit by more are not looked at exactly; a Gaussian has a heavy
+            tail where little is known, so that a small excess says nothing (by hand, for the time; not measured).
+        base_scrap: Scrap by chance that is expected of `base_parts` parts before anything is known (by hand; not
+            measured).
+        base_parts: What that expectation counts for, in parts (by hand; not measured).
+        base_rounds: Rounds in which base rate and chances are made to agree (by hand; no difference from 10 on).
+        by_chance: From which chance on a scrap part was chance, and the model does not learn from it (by hand; not
+            measured).
+        confirm: Up to which chance such a part is made again to see (by hand; not measured).
+        near: How far known ground reaches around a trial that gave a part, in lengthscales (by hand; not measured).
+        relief: By how much more than at the least risky trial known ground may risk (by hand; not measured).
+        points: Settings all over the space at which it is looked at what a part would open (by hand; not measured).
+        expanders: Allowed settings whose part is looked at for what it would open (by hand; not measured).
+        joint: Draws that are weighed again for it (by hand; not measured).
+        worth: The least share of the promising ground that a part must open to be made for that (by hand; not
+            measured).
+    """
+
+    known_good: float = 2.5
+    lengthscales: tuple[float, ...] = (-0.7, 0.0, 0.7)
+    variances: tuple[float, ...] = (0.1, 1.0)
+    negligible: float = 0.02
+    draws: int = 120
+    screened: float = 0.15
+    base_scrap: float = 0.2
+    base_parts: float = 40.0
+    base_rounds: int = 20
+    by_chance: float = 0.8
+    confirm: float = 0.98
+    near: float = 0.25
+    relief: float = 1.5
+    points: int = 200
+    expanders: int = 40
+    joint: int = 400
+    worth: float = 0.02
+
+
 SEARCH, LEVELS, GROUND = Search(), Levels(), Ground()
 ACQUIRING, REFITTING, TELLING, ASKING = Acquiring(), Refitting(), Telling(), Asking()
+CONTRACTING = Contracting()
 
 
 @dataclass(frozen=True)
@@ -269,6 +319,7 @@ class Strategy:
         refitting: How often and how far hyper-parameters are fitted.
         telling: What is said.
         asking: What is asked beside new parts' duels.
+        contracting: How a scrap contract is kept.
     """
 
     preference: Prior = field(
@@ -307,6 +358,7 @@ class Strategy:
     refitting: Refitting = REFITTING
     telling: Telling = TELLING
     asking: Asking = ASKING
+    contracting: Contracting = CONTRACTING
 
     def stretched(self, space: Space) -> "Strategy":
         """Return the strategy whose priors know which parameters of a space are choices."""

@@ -28,6 +28,7 @@ class Kind(IntEnum):
     TIE = 2
     SLIGHT = 3  # a duel whose judge could have said "clearly better" and did not
     CLEAR = 4
+    KNOWN = 5  # a valid label of a setting that is known to be good, not of one part alone
 
 
 _FREE = (np.inf, np.inf)
@@ -39,6 +40,7 @@ _BOUNDS = {
     Kind.TIE: ((-1.0, 0.0), (1.0, 0.0)),
     Kind.SLIGHT: ((1.0, 0.0), (1.0, 1.0)),
     Kind.CLEAR: ((1.0, 1.0), _FREE),
+    Kind.KNOWN: ((0.0, 1.0), _FREE),
 }
 _GRADES = {None: Kind.DUEL, False: Kind.SLIGHT, True: Kind.CLEAR}
 
@@ -53,6 +55,7 @@ class Observations:
         labels: (point, valid) pairs.
         duels: (winner, loser) pairs.
         ties: Pairs that a judge could not tell apart.
+        label_known: For each label whether the setting is known to be good, beyond one part: z is more than `clear`.
         label_judges: For each label an index into the noise scales; 0 if not given.
         duel_judges: The same for duels.
         tie_judges: The same for ties.
@@ -73,6 +76,7 @@ class Observations:
         duels: Pairs = (),
         ties: Pairs = (),
         *,
+        label_known: Sequence[bool] | None = None,
         label_judges: Sequence[int] | None = None,
         duel_judges: Sequence[int] | None = None,
         tie_judges: Sequence[int] | None = None,
@@ -101,7 +105,10 @@ class Observations:
         )
         counts = [len(label_rows), len(duel_rows), len(tie_rows)]
         grades = _checked_grades(duel_grades, len(duel_rows))
-        self.kind: IntArray = np.array([Kind.LABEL] * counts[0] + grades + [Kind.TIE] * counts[2], dtype=np.intp)
+        known = [Kind.KNOWN if one else Kind.LABEL for one in label_known or [False] * counts[0]]
+        if len(known) != counts[0]:
+            raise ValueError(f"label_known: {len(known)} given for {counts[0]} rows")
+        self.kind: IntArray = np.array(known + grades + [Kind.TIE] * counts[2], dtype=np.intp)
         self.judge: IntArray = np.concatenate(
             [
                 _checked_judges(given, name, count)
@@ -170,11 +177,15 @@ class Observations:
 
     def judgments(self) -> "Observations":
         """Return the same points with only what judges said of them."""
-        return self.part(np.flatnonzero(self.kind != Kind.LABEL))
+        return self.part(np.flatnonzero(~self._labels))
 
     def labels(self) -> "Observations":
         """Return the same points with only their labels."""
-        return self.part(np.flatnonzero(self.kind == Kind.LABEL))
+        return self.part(np.flatnonzero(self._labels))
+
+    @property
+    def _labels(self) -> npt.NDArray[np.bool_]:
+        return np.isin(self.kind, (Kind.LABEL, Kind.KNOWN))
 
     def part(self, rows: IntArray) -> "Observations":
         """Return the same points with only these rows."""
