@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
-from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
+from tuner.core.optimizer.learner import Aim, Chooser, Learner, Remembering, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
     AcquisitionName,
@@ -91,7 +91,7 @@ class Optimizer:
             raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
         self.looks_per_part = float(looks_per_part)
         self.strategy = strategy or Strategy()
-        self._learner, self._chooser = learner, chooser
+        self._learner, self._chooser = Remembering(learner), chooser
         self.ledger = Ledger(space)
         self._asks = 0
         self._fits = Fits()
