@@ -75,6 +75,7 @@ class CampaignCompleted(EventBase):
 
     type: Literal["campaign_completed"] = "campaign_completed"
     reason: str
+    model: Memory | None = None  # what the model knew at the end: it may say who is champion; clients are not told
 
 
 class ProposalMade(EventBase):

@@ -216,6 +216,12 @@ class Ledger:
         return champion_of([trial.number for trial in self.usable], self.active)
 
     @property
+    def contested(self) -> bool:
+        """Whether the champion lost a duel itself: answers go in a circle, and some of them were slips."""
+        champion = self.champion
+        return any(verdict.loser == champion for verdict in self.verdicts if not verdict.tie)
+
+    @property
     def judges(self) -> list[JudgeKey]:
         """Whose noise is fitted; the place is the judge's index in the model."""
         return self._judges(self.verdicts)

@@ -1,7 +1,7 @@
 """Ask for the next setting, tell what came of it: the library that the daemon and any Python user call."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -169,8 +169,8 @@ class Optimizer:
     def champion(self) -> int | None:
         """The best trial so far, or None.
 
-        It is the one that won its duels; where the judges' answers are doubted or some were ties, the one that the
-        model believed best when it was asked last.
+        It is the one that won its duels; where the judges' answers are doubted, go in a circle, or some were ties, the
+        one that the model believed best when it was asked last.
         """
         if self._leader is not None and self.ledger.trials[self._leader].usable:
             return self._leader
@@ -253,7 +253,7 @@ class Optimizer:
         A new part's; an old one again, because its answer is probably a slip; or a further comparison. It looks like
         any other question: a judge need not know that it was asked before.
         """
-        return self._asked.question(repeat_after=self.strategy.asking.repeat_after) or self._question(self.learned)
+        return self._asked.question(repeat_after=self.strategy.asking.repeat_after) or self._question()
 
     @overload
     def next_step(self, *, propose: Literal[True] = ...) -> Question | Proposal: ...
@@ -268,9 +268,9 @@ class Optimizer:
         if plain is not None:
             return plain
         known = self.learned()
-        question = self._question(lambda: known)
-        if question is None:
-            return self._propose(known) if propose else None
+        question = self._question()
+        if question is None and propose:
+            return self._propose(known)
         self._remember(known)
         return question
 
@@ -279,14 +279,14 @@ class Optimizer:
         trials = list(self.ledger.trials.values())
         return Asked(trials, self.ledger.active, *self.ledger.decided)
 
-    def _question(self, learned: Callable[[], Knowledge]) -> Question | None:
+    def _question(self) -> Question | None:
         """What the model wants to ask; it is fitted only if there may be a question."""
         asked = self._asked
         numbers, looks = self.strategy.asking, asked.looks_left(self.looks_per_part)
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(learned(), asked, self.tray, looks, numbers)
+        return model_question(self.learned(), asked, self.tray, looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
