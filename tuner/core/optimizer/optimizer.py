@@ -6,7 +6,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
-from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
+from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, Remembering, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
@@ -211,7 +211,8 @@ class Optimizer:
         against = known.champion_id if chosen.opponent is None else chosen.opponent
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
-        better = None if at is None else float(known.model.win_probability(row[None], at)[0])
+        best = kind == "refine"
+        better = None if at is None else chance_better(known, row, at, self.strategy.telling, best=best)
         valid = float(known.valid_probability(row[None])[0])
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
         distance = float(gaps.min()) if len(gaps) else None
