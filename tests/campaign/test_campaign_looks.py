@@ -124,6 +124,14 @@ def test_where_the_model_is_not_to_ask_a_campaign_ends_with_its_last_answer(poli
     assert model_input(driver.state)["state"]["looks_per_part"] == 1.0
 
 
+def test_the_end_knows_whom_the_model_believes_best():
+    driver = judged(3, trials=3)
+    told = driver.tell(c.Ask(question=None, model=Memory(asks=3, leader=2)))
+    assert "campaign_completed" in told
+    assert driver.state.champion == 2
+    assert driver.refold() == driver.state
+
+
 def test_every_answer_to_a_question_of_the_model_is_foreseen():
     driver = judged()
     ask(driver)

@@ -197,7 +197,7 @@ def _ask(state: State, command: c.Ask, actor: Actor, now: datetime) -> tuple[e.E
     if state.trial is not None or state.duel is not None or due(state) is not None:
         raise Refusal("stale", say("refused.no_question_wanted"))
     if question is None:
-        return () if end is None else (e.CampaignCompleted(reason=end),)
+        return () if end is None else (e.CampaignCompleted(reason=end, model=command.model),)
     if not all(_get(state, number).usable for number in (question.number, question.opponent)):
         raise Refusal("stale", say("refused.part_left_out"))
     asked = {"trial": question.number, "opponent": question.opponent, "why": question.why}

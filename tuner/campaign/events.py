@@ -82,6 +82,7 @@ class CampaignCompleted(Spoken):
 
     type: Literal["campaign_completed"] = "campaign_completed"
     reason: Said
+    model: Memory | None = None  # what the model knew at the end: it may say who is champion; clients are not told
 
 
 class ProposalMade(Spoken):

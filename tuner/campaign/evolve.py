@@ -335,7 +335,7 @@ _RULES: dict[type[Any], Callable[[State, Any, Recorded], State]] = {
     e.CampaignResumed: _without_fault,
     e.CampaignStopped: lambda s, ev, one: _home(s, say("tuning.was_stopped"), one),
     e.CampaignAborted: _aborted,
-    e.CampaignCompleted: lambda s, ev, one: _home(s, ev.reason, one),
+    e.CampaignCompleted: lambda s, ev, one: _home(replace(s, memory=ev.model or s.memory), ev.reason, one),
     e.ProposalMade: _proposed,
     e.ProposalApproved: lambda s, ev, one: _trial(s, ev.trial, stage=Stage.APPROVED),
     e.ProposalRejected: lambda s, ev, one: _trial(

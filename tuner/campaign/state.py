@@ -269,7 +269,8 @@ class State:
     def decided(self) -> tuple[int | None, int | None]:
         """The champion, and the number of the judgment that made it one.
 
-        Where the judges' answers are doubted or some were ties, the champion is the trial that the model believed best.
+        Where the judges' answers are doubted, go in a circle, or some were ties, it is the trial that the model
+        believed best.
         """
         usable = [t.number for t in self.trials if t.usable and t.number not in self.remade]
         champion, deciding = champion_of(usable, self.told)

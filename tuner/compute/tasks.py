@@ -20,7 +20,6 @@ from tuner.compute.slices import slices as cut_slices
 from tuner.compute.spaces import space_from_json as space_from_json
 from tuner.compute.spaces import space_json as space_json
 from tuner.core.optimizer.contract import ContractHold
-from tuner.core.optimizer.learner import Once
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.records import FITS, Memory, Proposal
@@ -39,7 +38,7 @@ def optimizer_of(payload: Payload, space: Space | None = None) -> Optimizer:
     # a campaign that never asked has fitted nothing
     state = {**payload["state"], "fits": {**dict.fromkeys(FITS), **payload["state"]["fits"]}}
     space = space or space_from_json(payload["space"])
-    return Optimizer.from_state(space, state, strategy=Strategy(**numbers), learner=Once())
+    return Optimizer.from_state(space, state, strategy=Strategy(**numbers))
 
 
 def next_step(payload: Payload) -> Json:

@@ -98,3 +98,18 @@ def test_the_unsteady_judge_s_first_fit_from_the_sure_one_s_finds_what_cold_star
     fits = _refit_preferences(data, strategy, Fits(), (), groups)
     assert fits.unsteady.objective == pytest.approx(cold.objective, abs=0.05)
     assert fits.unsteady.evaluations <= 20  # a cold fit makes three starts
+
+
+def test_where_answers_go_in_a_circle_the_champion_is_the_one_the_model_believes_best():
+    line = Space([Continuous("x", 0.0, 1.0)])
+    optimizer = Optimizer(line, strategy=LIGHT, budget=20)
+    best, slipped, last, near, far = (optimizer.add({"x": x}) for x in (0.5, 0.9, 0.8, 0.45, 0.1))
+    for number in optimizer.ledger.trials:
+        optimizer.tell_outcome(number, True)
+    optimizer.tell_judgment(slipped, best)  # a slip
+    for winner, loser in ((last, slipped), (near, far), (best, near), (best, far), (near, slipped), (best, last)):
+        optimizer.tell_judgment(winner, loser)
+    assert optimizer.ledger.contested
+    assert optimizer.ledger.champion != best  # by the duels alone: it reigned before
+    optimizer.ask()
+    assert optimizer.champion == best

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.core.helpers import LIGHT, run
 from tuner import Choice, Continuous, Integer, Optimizer, Space
-from tuner.core.optimizer.explain import cycles, sentence
+from tuner.core.optimizer.explain import chance_better, cycles, sentence
+from tuner.core.optimizer.strategy import TELLING
 
 LINE = Space([Continuous("x", 0, 1)])
 
@@ -118,3 +121,12 @@ def test_the_recommendation_is_a_setting_where_parts_are_likely():
     best = optimizer.recommend()["x"]
     assert 0.4 < best < 0.62
     assert optimizer.ledger.trials[optimizer.champion].setting["x"] > 0.5
+
+
+def test_the_chance_of_the_setting_with_the_largest_mean_is_said_with_the_luck_taken_off():
+    known = told(LINE, [{"x": x} for x in (0.1, 0.4, 0.9)], [(2, 1), (2, 3)]).learned()
+    row, at = LINE.encode({"x": 0.45}), LINE.encode({"x": 0.1})
+    plain = chance_better(known, row, at, TELLING, best=False)
+    said = chance_better(known, row, at, TELLING, best=True)
+    assert 0.5 < said < plain
+    assert chance_better(known, row, at, replace(TELLING, lucky=1.0), best=True) == pytest.approx(plain)

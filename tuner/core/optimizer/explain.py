@@ -5,18 +5,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from tuner.basics.sentences import Sentence, say
+from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import Knowledge, centres
 from tuner.core.optimizer.records import Judgment
 from tuner.core.optimizer.search import candidates
-from tuner.core.optimizer.strategy import Strategy
+from tuner.core.optimizer.strategy import Strategy, Telling
 from tuner.core.space.parameters import Choice
 from tuner.core.space.space import Space
 
 _KINDS = frozenset({"design", "improve", "refine", "grow", "again"})
+
+
+def chance_better(known: Knowledge, row: FloatArray, opponent: FloatArray, numbers: Telling, *, best: bool) -> float:
+    """Return P(better than the opponent) as it is said; `best`: the row is the one with the largest posterior mean.
+
+    The largest of many guesses is one of the lucky ones, and was found by one fit: its log-odds are too large.
+    """
+    chance = float(known.model.win_probability(row[None], opponent)[0])
+    return float(expit(numbers.lucky * logit(chance))) if best else chance
 
 
 def sentence(

@@ -60,8 +60,8 @@ class Knowledge:
 
     @property
     def led_by_model(self) -> bool:
-        """Whether the posterior mean says which trial is best: answers are doubted, or some were ties."""
-        return self.fits.doubted or self.data.has_ties
+        """Whether the posterior mean says which trial is best: answers are doubted, tied or go in a circle."""
+        return self.fits.doubted or self.data.has_ties or self.ledger.contested
 
     @cached_property
     def champion_id(self) -> int | None:

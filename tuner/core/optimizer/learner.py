@@ -78,15 +78,17 @@ def choose_next(known: Knowledge, strategy: Strategy, aim: Aim, rng: np.random.G
     return choose(known, strategy, kind, aim.risk, rng, left)
 
 
-class Once:
-    """A learner that learns once: several answers about one state need one fit."""
+class Remembering:
+    """A learner that learns anew only after something was told: a question and the proposal after it need one fit."""
 
     def __init__(self, learner: Learner = learn) -> None:
         self._learner = learner
+        self._told: tuple[object, ...] = ()
         self._known: Knowledge | None = None
 
     def __call__(self, ledger: Ledger, strategy: Strategy, fits: Fits, validity: ValidityName, seed: int) -> Knowledge:
-        """Return what the first call learned."""
-        if self._known is None:
-            self._known = self._learner(ledger, strategy, fits, validity, seed)
+        """Return what was learned last where nothing else was told since, else learn."""
+        told = (tuple(ledger.trials.values()), tuple(ledger.judgments.values()), strategy, fits, validity, seed)
+        if self._known is None or self._known.ledger is not ledger or told != self._told:
+            self._known, self._told = self._learner(ledger, strategy, fits, validity, seed), told
         return self._known

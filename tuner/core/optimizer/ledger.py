@@ -190,13 +190,14 @@ class Ledger:
 
         An earlier campaign's count as they were brought along: what they rest on is not known here.
         """
-        earlier = [j for j in self.active if self._earlier(j)]
-        own = duels_of([j for j in self.active if not self._earlier(j)])
-        verdicts = [verdict for duel in own if (verdict := duel.verdict) is not None]
+        earlier, own = list[Judgment](), list[Judgment]()
+        for judgment in self.active:
+            (earlier if self._earlier(judgment) else own).append(judgment)
+        verdicts = [verdict for duel in duels_of(own) if (verdict := duel.verdict) is not None]
         return sorted([*earlier, *verdicts], key=lambda one: one.number)
 
     def _earlier(self, judgment: Judgment) -> bool:
-        return any(self.trials[number].earlier for number in judgment.pair)
+        return self.trials[judgment.left].earlier or self.trials[judgment.right].earlier
 
     @property
     def champion(self) -> int | None:
@@ -215,13 +216,23 @@ class Ledger:
         return champion_of([trial.number for trial in self.usable], self.active)
 
     @property
+    def contested(self) -> bool:
+        """Whether the champion lost a duel itself: answers go in a circle, and some of them were slips."""
+        champion = self.champion
+        return any(verdict.loser == champion for verdict in self.verdicts if not verdict.tie)
+
+    @property
     def judges(self) -> list[JudgeKey]:
-        """Whose noise is fitted; the place is the judge's index in the model.
+        """Whose noise is fitted; the place is the judge's index in the model."""
+        return self._judges(self.verdicts)
+
+    def _judges(self, verdicts: Sequence[Judgment]) -> list[JudgeKey]:
+        """Return the judges of verdicts.
 
         The first is the first operator of this campaign to judge: the unit that the others' noise is measured in.
         """
         earlier = [(None, t.discount) for t in self.trials.values() if t.discount < 1.0 and t.excluded is None]
-        seen: dict[JudgeKey, None] = dict.fromkeys([*earlier, *(j.judge for j in self.verdicts)])
+        seen: dict[JudgeKey, None] = dict.fromkeys([*earlier, *(j.judge for j in verdicts)])
         first = next((judge for judge in seen if judge[1] == 1.0), (None, 1.0))
         return [first, *(judge for judge in seen if judge != first)]
 
@@ -233,8 +244,8 @@ class Ledger:
     def rows(self, trials: list[Trial]) -> FloatArray:
         """Return the encoded settings of trials, (p, D)."""
         for trial in trials:
-            if trial.number not in self._rows:  # a trial's setting never changes
-                self._rows[trial.number] = self.space.encode(trial.setting)
+            if trial.number not in self._rows:  # a trial's setting was checked, and never changes
+                self._rows[trial.number] = self.space.row_of(trial.setting)
         return np.array([self._rows[t.number] for t in trials]).reshape(-1, self.space.dimension)
 
     def preferences(self) -> tuple[list[Trial], Observations]:
@@ -261,8 +272,9 @@ class Ledger:
         self, trials: list[Trial], labelled: Sequence[Trial] = (), *, judgments: bool = True
     ) -> Observations:
         place = {t.number: i for i, t in enumerate(trials)}
-        judge = {who: i for i, who in enumerate(self.judges)}
-        verdicts = self.verdicts if judgments else []
+        every = self.verdicts
+        judge = {who: i for i, who in enumerate(self._judges(every))}
+        verdicts = every if judgments else []
         duels = [j for j in verdicts if not j.tie]
         ties = [j for j in verdicts if j.tie]
         return Observations(

@@ -28,6 +28,8 @@ class Looks:
 
         It is clear if most of those were that saw the same.
         """
+        if len(self.answers) == 1:
+            return self.answers[0]  # what most duels are: a proposal looks at hundreds
         ranked = Counter(answer.winner for answer in self.answers).most_common(2)
         if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
             return None

@@ -1,16 +1,16 @@
 """Ask for the next setting, tell what came of it: the library that the daemon and any Python user call."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 
 from tuner.core.optimizer.contract import Account, Contract, Strictness, outcomes_of, settle
-from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, resolving_duel, sentence
+from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.fit_json import fit_from, fit_json
-from tuner.core.optimizer.learner import Aim, Chooser, Learner, choose_next
+from tuner.core.optimizer.learner import Aim, Chooser, Learner, Remembering, choose_next
 from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.proposer import (
     AcquisitionName,
@@ -107,7 +107,7 @@ class Optimizer:
             raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
         self.looks_per_part = float(looks_per_part)
         self.strategy = strategy or Strategy()
-        self._learner, self._chooser = learner, chooser
+        self._learner, self._chooser = Remembering(learner), chooser
         self.ledger = Ledger(space)
         self._asks = 0
         self._fits = Fits()
@@ -193,8 +193,8 @@ class Optimizer:
     def champion(self) -> int | None:
         """The best trial so far, or None.
 
-        It is the one that won its duels; where the judges' answers are doubted or some were ties, the one that the
-        model believed best when it was asked last.
+        It is the one that won its duels; where the judges' answers are doubted, go in a circle, or some were ties, the
+        one that the model believed best when it was asked last.
         """
         if self._leader is not None and self.ledger.trials[self._leader].usable:
             return self._leader
@@ -235,7 +235,8 @@ class Optimizer:
         against = known.champion_id if chosen.opponent is None else chosen.opponent
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
-        better = None if at is None else float(known.model.win_probability(row[None], at)[0])
+        best = kind == "refine"
+        better = None if at is None else chance_better(known, row, at, self.strategy.telling, best=best)
         assured = chosen.assured
         valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
@@ -286,7 +287,7 @@ class Optimizer:
         A new part's; an old one again, because its answer is probably a slip; or a further comparison. It looks like
         any other question: a judge need not know that it was asked before.
         """
-        return self._asked.question(repeat_after=self.strategy.asking.repeat_after) or self._question(self.learned)
+        return self._asked.question(repeat_after=self.strategy.asking.repeat_after) or self._question()
 
     @overload
     def next_step(
@@ -304,9 +305,9 @@ class Optimizer:
         if plain is not None:
             return plain
         known = self.learned()
-        question = self._question(lambda: known)
-        if question is None:
-            return self._propose(known, ground) if propose else None
+        question = self._question()
+        if question is None and propose:
+            return self._propose(known, ground)
         self._remember(known)
         return question
 
@@ -315,14 +316,14 @@ class Optimizer:
         trials = list(self.ledger.trials.values())
         return Asked(trials, self.ledger.active, *self.ledger.decided)
 
-    def _question(self, learned: Callable[[], Knowledge]) -> Question | None:
+    def _question(self) -> Question | None:
         """What the model wants to ask; it is fitted only if there may be a question."""
         asked = self._asked
         numbers, looks = self.strategy.asking, asked.looks_left(self.looks_per_part)
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(learned(), asked, self.tray, looks, numbers)
+        return model_question(self.learned(), asked, self.tray, looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.acquisition import Acquisition, Sum, Threshold
+from tuner.core.optimizer.explain import chance_better
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.records import Recommended, Setting, Trial, Window
 from tuner.core.optimizer.search import candidates, maximise
@@ -58,7 +59,7 @@ def recommended(known: Knowledge, strategy: Strategy, rng: np.random.Generator) 
     return Recommended(
         setting=setting,
         champion=known.champion_id,
-        p_better=float(known.model.win_probability(row[None], known.champion)[0]),
+        p_better=chance_better(known, row, known.champion, numbers, best=not own),
         p_valid=p_valid,
         known_good=start,
         better_than_known_good=None if better is None else p_better,

@@ -294,7 +294,7 @@ class Memory(Record):
 
     Attributes:
         asks: How many proposals were made.
-        leader: The trial that the model believed best, where the judges' answers are doubted or some were ties.
+        leader: The trial that the model believed best, where answers are doubted, tied or go in a circle.
         doubted: Whether they are.
         fits: Hyper-parameters by the names of `FITS`; empty before the first proposal.
     """

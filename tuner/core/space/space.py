@@ -151,8 +151,11 @@ class Space:
 
     def encode(self, setting: Mapping[str, Any]) -> FloatArray:
         """Return the row of a setting, (D,)."""
-        plain = self.checked(setting)
-        return np.concatenate([p.encode(plain[p.name]) for p in self.parameters])
+        return self.row_of(self.checked(setting))
+
+    def row_of(self, checked: Setting) -> FloatArray:
+        """Return the row of a setting that `checked` returned, (D,): constraints are not looked at again."""
+        return np.concatenate([p.encode(checked[p.name]) for p in self.parameters])
 
     def decode(self, u: FloatArray) -> Setting:
         """Return the setting nearest to a row (D,)."""

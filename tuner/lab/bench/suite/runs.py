@@ -235,7 +235,8 @@ class Campaign:
                 self.optimizer.tell_judgment(old, new, operator)
 
     def _given(self, parts: int) -> Given:
-        number = self.optimizer.champion
+        # as the daemon does, which has the model look once more before a campaign ends
+        number = self.optimizer.learned().champion_id if self.recommends else self.optimizer.champion
         champion = self.instance.start if number is None else self.optimizer.ledger.trials[number].setting
         recommended = self.optimizer.recommend() if self.recommends else champion
         right = self.instance.right_levels(recommended, WORTH)

@@ -16,7 +16,7 @@ from tuner.lab.bench.suite.methods import run_method
 from tuner.lab.bench.suite.runs import SuiteRun
 from tuner.lab.bench.workers import run_all, run_on_dask
 
-PROTOCOL = 1  # part of every key: raise it when processes, judges or runs change, and old runs are not mixed with new
+PROTOCOL = 2  # part of every key: raise it when processes, judges or runs change, and old runs are not mixed with new
 
 
 @dataclass(frozen=True)
