@@ -11,7 +11,8 @@ from zmq.utils.monitor import recv_monitor_message
 from tests.daemon.running import campaign_text, daemon
 from tests.wire.counterpart import free_endpoints
 from tuner.daemon import guard as guards
-from tuner.daemon.guard import AnchorPlan, Guard
+from tuner.daemon.anchoring import AnchorPlan
+from tuner.daemon.guard import Guard
 from tuner.daemon.journal_thread import JournalThread
 from tuner.daemon.troubles import Troubles
 from tuner.errors import DeniedError
@@ -48,6 +49,7 @@ async def watched(directory, time, act, keys=None, plan=None):
     await guard.look()
     act()
     await guard.look()
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name().startswith("anchor for")))
     alarms = guard.alarms
     await guard.close("the test is over")
     await archive.close()

@@ -1,4 +1,4 @@
-"""Requests to the page that nobody means, over a real socket: broken HTTP, strange forms, right forms that are spoilt."""
+"""What no page of ours sends, over a real socket: broken HTTP, strange forms, right forms that are spoilt."""
 
 import contextlib
 import http.client
@@ -18,7 +18,8 @@ RAW_SHARE = 0.1
 FORM_SHARE = 0.5
 NASTY = ("", "0", "-1", "9" * 400, "press", "\0", "\ud800", "<script>", "../../etc/passwd", "a" * 5000, "[]", "1e999")
 RAW = (
-    b"", b"\0" * 50, b"GET", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"POST /press HTTP/1.1\r\nHost: x\r\n",
+    b"", b"\0" * 50, b"GET", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n",
+    b"POST /press HTTP/1.1\r\nHost: x\r\n",
     b"GET / HTTP/1.1\r\nHost: \xff\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"\x16\x03\x01\x02\x00",
     b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", b"G" * 70_000,
     b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\nzz\r\n",

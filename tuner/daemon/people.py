@@ -18,6 +18,7 @@ from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
 from tuner.daemon.people_file import PeopleFile, PeopleFileError, Person
+from tuner.journal.security import Category
 from tuner.wire.people import NewPerson, Opened, PeopleBody, PersonView, SessionsBody, SessionView
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ FREE_TRIES = 3
 LONGEST_WAIT_S = 900.0
 _MOST_REMEMBERED = 2000
 _MOST_DONE = 200
+_CHANGES = frozenset({"person_added", "pin_set", "badge_set", "person_disabled", "person_enabled"})
 _PIN = re.compile(r"[0-9]{4,12}", re.ASCII)
 _RANKS = (Role.VIEWER, Role.OPERATOR, Role.ENGINEER)
 _BADGE_SALT = b"tuner badge of a person"  # the same for all: a badge says who it is by itself
@@ -57,13 +59,14 @@ class Tries:
 
 @dataclass
 class People:
-    """Who may sign in and who is; the clocks are those of the day and of spans."""
+    """Who may sign in and who is; the clocks are those of the day and of spans, `note` writes security events."""
 
     state_directory: Path
     now: Callable[[], datetime]
     clock: Callable[[], float] = time.monotonic
     idle_s: float = IDLE_S
     longest_s: float = LONGEST_S
+    note: Callable[[Category, str, str, str], None] = lambda *_: None
     _sessions: dict[str, Signed] = field(default_factory=dict)
     _tries: dict[str, Tries] = field(default_factory=dict)
     _count: int = 0
@@ -157,7 +160,8 @@ class People:
             raise Refusal("bad_request", "give a name and a PIN, or a badge")
         async with self._one:
             person = self._file.find(name) if name is not None else None
-            tries = self._slow_down(person.name if person is not None else f" {key}")
+            client = f"key {key}" if key else "local"
+            tries = self._slow_down(person.name if person is not None else f" {key}", client)
             if badge is not None:
                 found = await asyncio.to_thread(_badge_hash, badge)
                 person = next((one for one in self._file.people.values() if one.badge == found), None)
@@ -168,8 +172,11 @@ class People:
                 tries.count += 1
                 if tries.count >= FREE_TRIES:
                     tries.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (tries.count - FREE_TRIES + 1))
+                # what was typed as an unknown name may be a PIN: it is written nowhere
+                whose = f"for {person.name}" if person is not None else "for an unknown name or badge"
+                self.note("pin", "refused", client, f"{whose}, {tries.count} in a row")
                 if person is not None and tries.count % FREE_TRIES == 0:
-                    self._write("sign_in_refused", f"key {key}" if key else "local", person.name, tries=tries.count)
+                    self._write("sign_in_refused", client, person.name, tries=tries.count)
                 raise Refusal("wrong_pin", "name, PIN or badge is wrong, or the person may not sign in any more")
             self._tries.pop(person.name, None)
             return self._begin(person, key, role)
@@ -238,12 +245,13 @@ class People:
                 raise Refusal("exists", "this badge is another person's")
         return found
 
-    def _slow_down(self, who: str) -> Tries:
+    def _slow_down(self, who: str, client: str) -> Tries:
         while len(self._tries) >= _MOST_REMEMBERED:
             del self._tries[next(iter(self._tries))]
         tries = self._tries.setdefault(who, Tries())
         wait_s = tries.next_s - self.clock()
         if wait_s > 0:
+            self.note("pin", "slowed down", client, f"for {who.strip() or client}")
             raise Refusal("slow_down", f"too many wrong tries; the next one counts in {math.ceil(wait_s)} s")
         return tries
 
@@ -287,6 +295,8 @@ class People:
             self._file.append(type_, text_of(self.now()), by, name, **more)
         except PeopleFileError as error:
             raise Refusal("disk_full", str(error)) from error
+        if type_ in _CHANGES:
+            self.note("people", type_.replace("_", " "), name, f"by {by}")
 
 
 def _digest(token: str) -> str:
