@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.bench_daemon import latency, load, start
+from tuner.cli.bench_daemon import latency, load, scale, start
 from tuner.cli.bench_suite import calibration, suite
 from tuner.cli.run_options import MOST_JOBS, scheduler
 
@@ -28,6 +28,7 @@ def bench() -> None:
 
 bench.add_command(latency)
 bench.add_command(load)
+bench.add_command(scale)
 bench.add_command(start)
 bench.add_command(suite)
 bench.add_command(calibration)
