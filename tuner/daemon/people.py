@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from tuner.basics.names import NameProblemError, person_name
+from tuner.basics.threads import in_background
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
@@ -33,7 +34,7 @@ _CHANGES = frozenset({"person_added", "pin_set", "badge_set", "person_disabled",
 _PIN = re.compile(r"[0-9]{4,12}", re.ASCII)
 _RANKS = (Role.VIEWER, Role.OPERATOR, Role.ENGINEER)
 _BADGE_SALT = b"tuner badge of a person"  # the same for all: a badge says who it is by itself
-_NOBODY = "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzb21lc2FsdA$" + "A" * 43
+_NOBODY = "$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$" + "A" * 43
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +164,11 @@ class People:
             client = f"key {key}" if key else "local"
             tries = self._slow_down(person.name if person is not None else f" {key}", client)
             if badge is not None:
-                found = await asyncio.to_thread(_badge_hash, badge)
+                found = await in_background(_badge_hash, badge)
                 person = next((one for one in self._file.people.values() if one.badge == found), None)
                 right = person is not None
             else:
-                right = await asyncio.to_thread(_verify, (person.pin if person else None) or _NOBODY, pin or "")
+                right = await in_background(_verify, (person.pin if person else None) or _NOBODY, pin or "")
             if person is None or not right or person.disabled:
                 tries.count += 1
                 if tries.count >= FREE_TRIES:
@@ -238,9 +239,9 @@ class People:
     async def _secrets(self, name: str, pin: str | None, badge: str | None) -> dict[str, str]:
         found = {}
         if pin is not None:
-            found["pin"] = await asyncio.to_thread(_pin_hash, _checked_pin(pin))
+            found["pin"] = await in_background(_pin_hash, _checked_pin(pin))
         if badge is not None:
-            found["badge"] = await asyncio.to_thread(_badge_hash, badge)
+            found["badge"] = await in_background(_badge_hash, badge)
             if any(one.badge == found["badge"] and one.name != name for one in self._file.people.values()):
                 raise Refusal("exists", "this badge is another person's")
         return found
@@ -316,7 +317,7 @@ def _checked_pin(pin: str) -> str:
 def _pin_hash(pin: str) -> str:
     from argon2 import PasswordHasher  # only now: most daemons know no people
 
-    return PasswordHasher().hash(pin)
+    return PasswordHasher(parallelism=1).hash(pin)
 
 
 def _verify(hashed: str, pin: str) -> bool:
@@ -337,7 +338,7 @@ def _badge_hash(badge: str) -> str:
         _BADGE_SALT,
         time_cost=3,
         memory_cost=65536,
-        parallelism=4,
+        parallelism=1,
         hash_len=32,
         type=Type.ID,
     ).hex()
