@@ -6,6 +6,7 @@ memory, at most so many kinds at a time, and written by a thread once a second.
 
 import asyncio
 import hashlib
+import logging
 import shutil
 import time
 from collections import Counter
@@ -32,6 +33,8 @@ CLOCK_JUMP_S = 5.0  # more than a clock that is kept right is ever set by at onc
 _LOOK_S = 1.0
 _REPORT_S = 60.0
 _MOST_PENDING = 100  # kinds of events between two looks
+
+log = logging.getLogger(__name__)
 
 Note = Callable[[Category, str, str, str], None]
 
@@ -152,6 +155,8 @@ class Guard:
     def _alarm(self, name: str, text: str) -> None:
         """Raise an alarm, or take it back."""
         if text:
+            if name not in self._raised:
+                log.warning("%s", text)
             self._raised[name] = text
         else:
             self._raised.pop(name, None)
