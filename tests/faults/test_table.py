@@ -82,10 +82,12 @@ def test_every_message_of_a_line_controller_is_answered():
     assert found["error"] > 100
 
 
+@pytest.mark.slow
 def test_the_page_answers_nonsense_without_an_error_of_its_own_or_a_line_in_its_log():
     assert fuzz_page(80, seed=1)["requests"] == 80
 
 
+@pytest.mark.slow
 def test_many_requests_are_answered_and_idle_connections_leave_nothing():
     crowd.check_requests(crowd.many_requests(4 * crowd.REPORT_EVERY))
     crowd.check_idle(crowd.idle_connections(20), 20)
