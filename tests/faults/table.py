@@ -7,6 +7,7 @@ that this commit has not passed yet (--again runs them all), and --show prints w
 """
 
 import argparse
+import fcntl
 import json
 import subprocess
 import sys
@@ -59,10 +60,12 @@ def kept(path: Path) -> dict[str, Result]:
 def keep(path: Path, result: Result) -> None:
     """Remember a row; several runs may do so at once, each for rows of its own."""
     path.parent.mkdir(exist_ok=True)
-    found = {**kept(path), result.what: result}
-    fresh = path.with_suffix(f".{result.took_s:.3f}")
-    fresh.write_text(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
-    fresh.replace(path)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = {**kept(path), result.what: result}
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
+        fresh.replace(path)
 
 
 def teller(row: Row, size: int) -> Callable[[int], None]:
