@@ -39,6 +39,10 @@ $(VENV)/dev.stamp: $(SOURCES) | $(BIN)/python
 	$(PIP) install $(OURSELVES) -e .
 	@touch $(VENV)/run.stamp $@
 
+$(VENV)/fuzz.stamp: $(VENV)/dev.stamp
+	$(PIP) install $(call LOCKS_OF,fuzz)
+	@touch $@
+
 $(VENV)/peers.stamp: $(VENV)/dev.stamp
 	$(PIP) install $(TORCH)
 	$(PIP) install -e ".[$(EXTRAS),peers]"
@@ -109,7 +113,7 @@ lock: $(VENV)/dev.stamp  ## write locks/, the bill of materials and the list of 
 release: $(VENV)/dev.stamp  ## VERSION=0.3.0: tests, changelog, version, tag, wheel, bill of materials, hashes; DRY=1 keeps nothing
 	$(BIN)/python -m scripts.release $(VERSION) $(if $(DRY),--dry-run)
 
-test-faults: $(VENV)/dev.stamp  ## kills, power cuts, full disks, fuzz, floods, liars as one table; hours, or FAULTS=short
+test-faults: $(VENV)/fuzz.stamp  ## kills, power cuts, full disks, fuzz, crowds, floods, liars as one table: an hour or two, goes on where it was; or FAULTS=short
 	$(BIN)/python -m tests.faults.table $(if $(FAULTS),--$(FAULTS))
 
 clean:  ## remove what make created

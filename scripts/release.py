@@ -57,10 +57,10 @@ def notes(changelog: str) -> str:
     found = changelog.partition(UNRELEASED)[2].partition("\n## ")[0].strip()
     if not found:
         raise NotYetError("CHANGELOG.md says nothing under `## Unreleased`: write down what users notice")
-    if not found.startswith("Compatibility\n"):
+    if "\nCompatibility\n- " not in f"\n{found}":
         raise NotYetError(
-            "CHANGELOG.md does not begin with `Compatibility` under `## Unreleased`: say there what becomes of wire, "
-            "journal, configuration and adapters of the last release"
+            "CHANGELOG.md has no part `Compatibility` under `## Unreleased`: say there what becomes of wire, journal, "
+            "configuration and adapters of the last release"
         )
     return found
 

@@ -17,7 +17,7 @@ from scripts.lock import BASE, BUILD, LOCKS, ROOT, names, pins, project
 
 SBOM = LOCKS / "sbom.cdx.json"
 PAGE = ROOT / "docs" / "licences.md"
-NOT_INSTALLED = (BUILD, "dev")  # tools that make and check, no part of what runs
+NOT_INSTALLED = (BUILD, "dev", "fuzz")  # tools that make and check, no part of what runs
 # where a package's metadata do not name a licence of the SPDX list: read in its own licence file
 READ_BY_HAND = {
     "aiomqtt": "BSD-3-Clause",

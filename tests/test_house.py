@@ -28,7 +28,7 @@ DOORS = {
     "tuner.lab.paper": "figures pages reproduce rivals tasks",
     "tuner.lab.rehearse": "expectation run traps",
     "tuner.machine": "check describe new_adapter offers process",
-    "tuner.notify": "courier",
+    "tuner.notify": "courier ways",
     "tuner.report": "figures page story truth",
     "tuner.setup": "interview keys",
     "tuner.tables": "bundle campaign_tables earlier formats history recipe",

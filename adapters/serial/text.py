@@ -20,7 +20,7 @@ _NOT_MEASUREMENTS = ("tag", "photo", "reason")
 def _pattern(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{shown(text)} is not a regular expression: {error}") from error
     return text
 

@@ -1,7 +1,9 @@
 """What the daemon notices besides its campaigns: refused keys, denied roles, changes, the clock, room, restarts."""
 
 import asyncio
+import shutil
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +13,8 @@ from zmq.utils.monitor import recv_monitor_message
 from tests.daemon.running import campaign_text, daemon
 from tests.wire.counterpart import free_endpoints
 from tuner.daemon import guard as guards
-from tuner.daemon.guard import AnchorPlan, Guard
+from tuner.daemon.anchoring import AnchorPlan
+from tuner.daemon.guard import Guard
 from tuner.daemon.journal_thread import JournalThread
 from tuner.daemon.troubles import Troubles
 from tuner.errors import DeniedError
@@ -48,6 +51,7 @@ async def watched(directory, time, act, keys=None, plan=None):
     await guard.look()
     act()
     await guard.look()
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name().startswith("anchor for")))
     alarms = guard.alarms
     await guard.close("the test is over")
     await archive.close()
@@ -147,3 +151,15 @@ def knock(endpoint, known: ClientKey) -> None:
             while not recv_monitor_message(monitor)["event"] & refused:
                 pass
             socket.disable_monitor()
+
+
+def test_a_daemon_started_from_a_shell_has_as_many_files_as_its_user_may_have():
+    prlimit = shutil.which("prlimit")
+    with daemon(campaign_text(autostart=False)) as running:
+        running.start(wrap=lambda command: [prlimit, "--nofile=256:3000", *command])
+        (line,) = [one for one in limits_of(running.process.pid) if one.startswith("Max open files")]
+        assert line.split()[3:5] == ["3000", "3000"]
+
+
+def limits_of(pid):
+    return Path(f"/proc/{pid}/limits").read_text().splitlines()

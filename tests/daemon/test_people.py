@@ -217,3 +217,20 @@ def test_a_campaign_that_wants_a_pin_takes_answers_from_who_proved_it_and_lets_a
                 client.resume("press")
             client.hold("press")
             assert client.snapshot("press").mode == "Held"
+
+
+@pytest.mark.asyncio
+async def test_wrong_pins_badges_and_names_and_every_change_are_security_events_without_what_was_typed(tmp_path, cheap):
+    noted = []
+    people = People(tmp_path, lambda: NOW, Clock(), note=lambda *event: noted.append(event))
+    await anna(people)
+    for tried in ({"name": "anna", "pin": "1"}, {"name": "4711", "pin": "2"}, {"badge": "3"}):
+        given = {"name": None, "pin": None, "badge": None, **tried}
+        await code_of(people.open(**given, key="desk", role=Role.OPERATOR))
+    await people.disable("anna", "ines", disabled=True)
+    assert [event[:3] for event in noted] == [
+        ("people", "person added", "anna"),
+        *[("pin", "refused", "key desk")] * 3,
+        ("people", "person disabled", "anna"),
+    ]
+    assert "4711" not in str(noted)

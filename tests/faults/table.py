@@ -1,153 +1,150 @@
-"""Runs all fault tests and prints one table: python -m tests.faults.table [--short] [--only WORD].
+"""Runs all fault tests and prints one table: python -m tests.faults.table [--short] [--row NAME] [--size N] [--show].
 
-`make test-faults` runs the full counts, which takes hours; FAULTS=short a small part of each. A row fails if something
-that was acknowledged is lost, if a check fails, or if a check that must find a loss finds none.
+`make test-faults` runs the full counts, some of them for many minutes; FAULTS=short a small part of each. A row fails
+if something that was acknowledged is lost, if a check fails, or if a check that must find a loss finds none. What a
+full row found is kept in logs/faults.json with the commit it ran on: a run that was broken off goes on with the rows
+that this commit has not passed yet (--again runs them all), and --show prints what is kept.
 """
 
 import argparse
-import re
+import fcntl
+import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.docs.documents import ROOT
-from tests.faults.test_fuzz import check as check_fuzz
-from tests.faults.test_fuzz import fuzz
-from tests.faults.test_kill import bombard
-from tests.faults.test_store_faults import damage_pages
-from tests.journal.test_journal_faults import lines_of
+from tests.faults.rows import ROWS, NotAsItShouldBeError, Row
 
-
-class NotAsItShouldBeError(Exception):
-    """A row's check failed; the sentence says how."""
+KEPT = ROOT / "logs" / "faults.json"
+TELL_EVERY_S = 15.0
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a row found: how many of what were tried, how many were lost (None: nothing can be), and in words."""
-
-    count: int
-    lost: int | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """A kind of fault: how often in full and in short, and what tries it."""
+class Result:
+    """One row as it is kept."""
 
     what: str
-    full: int
-    short: int
-    run: Callable[[int], Done]
+    size: int
+    count: int
+    lost: int | None
+    took_s: float
+    ok: bool
+    text: str
+    commit: str
 
 
-def kills(count: int) -> Done:
-    """Kill a daemon that people answer."""
-    acknowledged = bombard(count, seed=2)
-    return Done(count, 0, f"{acknowledged} answers acknowledged, all there once")
+def commit() -> str:
+    """What is tried; with a + where files were changed since."""
+    named = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],  # noqa: S607 - whichever people use here
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return named.stdout.strip() or "unknown"
 
 
-def power_cuts(mode: str) -> Callable[[int], Done]:
-    """Cut the power of a simulated disk; a journal that does not wait for the disk must lose something."""
-
-    def run(steps: int) -> Done:
-        (found,) = lines_of("tests.journal.powercut", "3", str(steps), mode)
-        must_lose = mode != "as-opened"
-        if must_lose != (found["lost"] > 0) or (not must_lose and found["wrong"]):
-            raise NotAsItShouldBeError(f"lost {found['lost']}, wrong {found['wrong']} of {found['acknowledged']}")
-        said = "it loses, as it must: the cuts are real" if must_lose else f"{found['acknowledged']} acknowledged"
-        return Done(found["cuts"], found["lost"], said)
-
-    return run
+def kept(path: Path) -> dict[str, Result]:
+    """What was found before, by row."""
+    try:
+        return {name: Result(**found) for name, found in json.loads(path.read_text()).items()}
+    except FileNotFoundError:
+        return {}
 
 
-def pages(count: int) -> Done:
-    """Spoil a page of a journal."""
-    with tempfile.TemporaryDirectory() as directory:
-        found = damage_pages(Path(directory), count, seed=2)
-    if found["believed"]:
-        raise NotAsItShouldBeError(f"{found['believed']} damaged journals were believed")
-    return Done(count, 0, f"{found['found']} found, {found['harmless']} held nothing of the journal")
+def keep(path: Path, result: Result) -> None:
+    """Remember a row; several runs may do so at once, each for rows of its own."""
+    path.parent.mkdir(exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = {**kept(path), result.what: result}
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
+        fresh.replace(path)
 
 
-def fuzzed(count: int) -> Done:
-    """Send requests that are almost right."""
-    found = fuzz(count, seed=2, keys_a_role=1)
-    check_fuzz(found)
-    return Done(found["requests"], found["lost"], f"{found['replies']} replies, {found['defect']} defects")
+def teller(row: Row, size: int) -> Callable[[int], None]:
+    """Says now and then how far a row is, and how long it will take."""
+    began_s = last_s = time.monotonic()
+
+    def told(count: int) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s >= TELL_EVERY_S and count > 0:
+            last_s = now_s
+            left_min = (now_s - began_s) * (size - count) / count / 60
+            sys.stderr.write(f"{row.what}: {count} of {size}, {left_min:.0f} min left\n")
+
+    return told
 
 
-def selected(*nodes: str, words: str = "") -> Callable[[int], Done]:
-    """Run tests; in full also those that are slow. The count is that of tests."""
-
-    def run(full: int) -> Done:
-        marked = [] if full else ["-m", "not slow"]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=3600", *marked]
-        command += [*nodes, *(["-k", words] if words else [])]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        passed = re.search(r"(\d+) passed", done.stdout)
-        skipped = re.search(r"(\d+) skipped", done.stdout)
-        if done.returncode or passed is None:
-            raise NotAsItShouldBeError(" / ".join(done.stdout.strip().splitlines()[-2:]))
-        return Done(int(passed[1]), None, f"tests passed{f', {skipped[1]} skipped' if skipped else ''}")
-
-    return run
-
-
-STORE = "tests/faults/test_store_faults.py"
-FAULTS = "tests/journal/test_journal_faults.py"
-ROWS = (
-    Row("kill -9", 500, 3, kills),
-    Row("power cuts (FULL)", 2000, 150, power_cuts("as-opened")),
-    Row("power cuts (NORMAL)", 2000, 150, power_cuts("NORMAL")),
-    Row("disk full", 1, 0, selected(FAULTS, words="full or limit or does_not_fit")),
-    Row("read-only directory", 1, 0, selected(STORE, words="may_not_write")),
-    Row("journal unlinked, replaced", 1, 0, selected("tests/daemon/test_daemon_journal.py", words="taken_away")),
-    Row("corrupted page", 500, 20, pages),
-    Row("several daemons", 1, 0, selected(STORE, words="several_daemons")),
-    Row("clock jumps", 1, 0, selected("tests/daemon/test_calendar.py", "tests/daemon/test_guard.py", words="clock")),
-    Row("fuzzed requests", 100_000, 2000, fuzzed),
-    Row("floods", 1, 0, selected("tests/faults/test_flood.py")),
-    Row("lying machines", 1, 0, selected("tests/gate/test_gate_lies.py", "tests/gate/test_lying_run.py")),
-    Row("hung and dying adapters", 1, 0, selected("tests/faults/test_adapter_faults.py")),
-    Row("killed compute workers", 1, 0, selected("tests/faults/test_workers_killed.py")),
-    Row("orphans", 1, 0, selected("tests/faults/test_orphans.py")),
-)
-
-
-def line(what: str, count: object, lost: object, took: object, result: str) -> str:
+def line(what: object, count: object, lost: object, took: object, tree: object, result: object) -> str:
     """A line of the table."""
-    return f"{what:28} {count!s:>9} {lost!s:>6} {took!s:>8}  {result}\n"
+    return f"{what!s:29} {count!s:>9} {lost!s:>6} {took!s:>7}  {tree!s:10} {result}\n"
+
+
+def shown(result: Result) -> str:
+    """A row as a line."""
+    lost = "-" if result.lost is None else result.lost
+    said = f"ok: {result.text}" if result.ok else f"FAILED: {result.text}"
+    return line(result.what, result.count, lost if result.ok else "?", f"{result.took_s:.0f} s", result.commit, said)
+
+
+def tried(row: Row, size: int, tree: str) -> Result:
+    """Run a row."""
+    began_s = time.monotonic()
+    try:
+        done = row.run(size, teller(row, size))
+        count, lost, text, ok = done.count, done.lost, done.text, True
+    except (NotAsItShouldBeError, AssertionError) as error:
+        count, lost, text, ok = 0, None, " ".join(str(error).split())[:300], False
+    return Result(row.what, size, count, lost, round(time.monotonic() - began_s, 1), ok, text, tree)
+
+
+def _chosen(names: Sequence[str], size: int | None) -> list[Row]:
+    unknown = [name for name in names if name not in {row.what for row in ROWS}]
+    if unknown or (size is not None and len(names) != 1):
+        said = f"there is no row {unknown[0]!r}" if unknown else "--size is the size of one --row"
+        sys.stderr.write(f"{said}; the rows are: {', '.join(row.what for row in ROWS)}\n")
+        return []
+    return [row for row in ROWS if not names or row.what in names]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the rows; 1 if one of them failed."""
+    """Run rows and print them; 1 if one of them failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="a small part of each")
-    parser.add_argument("--only", metavar="WORD", default="", help="rows with this word")
+    parser.add_argument("--row", metavar="NAME", action="append", default=[], help="this row; may be given again")
+    parser.add_argument("--size", metavar="N", type=int, help="how many of what the row tries")
+    parser.add_argument("--again", action="store_true", help="also rows that this commit has passed")
+    parser.add_argument("--show", action="store_true", help="run nothing, print what is kept")
+    parser.add_argument("--kept", metavar="FILE", type=Path, default=KEPT, help="where full rows are kept")
     asked = parser.parse_args(arguments)
-    chosen = [row for row in ROWS if asked.only in row.what]
+    chosen, tree = _chosen(asked.row, asked.size), commit()
     if not chosen:
-        sys.stderr.write(f"no row has the word {asked.only!r}; there are: {', '.join(row.what for row in ROWS)}\n")
         return 2
-    sys.stdout.write(line("what", "how many", "lost", "took", "result"))
-    failed = 0
+    sys.stdout.write(line("what", "how many", "lost", "took", "commit", "result"))
+    results = []
     for row in chosen:
-        began_s = time.monotonic()
-        try:
-            done = row.run(row.short if asked.short else row.full)
-            count, lost, result = done.count, "-" if done.lost is None else done.lost, f"ok: {done.text}"
-        except (NotAsItShouldBeError, AssertionError) as error:
-            failed += 1
-            count, lost, result = 0, "?", f"FAILED: {' '.join(str(error).split())[:200]}"
-        sys.stdout.write(line(row.what, count, lost, f"{time.monotonic() - began_s:.0f} s", result))
+        before = None if asked.short else kept(asked.kept).get(row.what)
+        size = asked.size if asked.size is not None else row.short if asked.short else row.full
+        if asked.show or (not asked.again and not asked.row and before and before.ok and before.commit == tree):
+            result = before
+        else:
+            result = tried(row, size, tree)
+            if size == row.full:
+                keep(asked.kept, result)
+        results += [result] if result else []
+        sys.stdout.write(shown(result) if result else line(row.what, 0, "?", "", "", "never run in full"))
         sys.stdout.flush()
-    sys.stdout.write(f"{len(chosen) - failed} of {len(chosen)} kinds of faults as they should be\n")
-    return 1 if failed else 0
+    good = sum(result.ok for result in results)
+    sys.stdout.write(f"{good} of {len(chosen)} kinds of faults as they should be\n")
+    return 0 if good == len(chosen) else 1
 
 
 if __name__ == "__main__":

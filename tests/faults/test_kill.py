@@ -2,13 +2,15 @@
 
 import json
 import random
+import tempfile
 import threading
 import uuid
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 
-import pytest
-
-from tests.daemon.running import Running, better, campaign_text, daemon
+from tests.daemon.running import Running, better, campaign_text
+from tests.faults.fork_start import QuickRunning
 from tests.patience import PATIENT_S
 from tuner.errors import TunerError, UnreachableError
 from tuner.wire.errors import RefusedReply
@@ -77,38 +79,41 @@ def check(running: Running, judge: Judge) -> None:
     assert set(outcomes) >= set(trials[:-1]), "a trial was left behind"
 
 
-def bombard(kills: int, seed: int) -> int:
+def bombard(kills: int, seed: int, killed: Callable[[], object] = lambda: None) -> int:
     """Kill so often; how many answers were acknowledged, none of which is lost."""
     rng = random.Random(seed)  # noqa: S311 - no secret
-    with daemon("") as running:
-        memory = running.directory / "machine.json"
-        running.config.write_text(campaign_text(trials=100_000, machine=MACHINE.format(memory=memory)))
-        running.start()
-        judge = Judge(running)
-        judge.start()
-        pause = threading.Event()
-        for _ in range(kills):
-            pause.wait(rng.uniform(0.0, 1.5))  # the moment of the kill, not a wait for something
-            running.kill()
-            running.start(wait=rng.random() < 0.7)  # sometimes it is killed while it starts
+    with tempfile.TemporaryDirectory(prefix="tuner-") as directory:
+        memory = Path(directory) / "machine.json"
+        text = campaign_text(trials=100_000, machine=MACHINE.format(memory=memory))
+        running = QuickRunning(Path(directory), f"[compute]\nworkers = 1\nspeculate = false\n{text}")
+        try:
+            return _bombard(running, kills, rng, killed)
+        finally:
+            running.close()
+
+
+def _bombard(running: QuickRunning, kills: int, rng: random.Random, killed: Callable[[], object]) -> int:
+    running.start()
+    judge = Judge(running)
+    judge.start()
+    pause = threading.Event()
+    for _ in range(kills):
+        pause.wait(rng.uniform(0.0, 1.5))  # the moment of the kill, not a wait for something
         running.kill()
-        running.start()
-        answered = len(judge.acknowledged)
-        while len(judge.acknowledged) < answered + 2 and judge.is_alive():
-            judge.join(0.1)
-        judge.done.set()
-        running.stop()
-        judge.join(PATIENT_S)
-        assert judge.acknowledged
-        check(running, judge)
-        return len(judge.acknowledged)
+        running.start(wait=rng.random() < 0.7)  # sometimes it is killed while it starts
+        killed()
+    running.kill()
+    running.start()
+    answered = len(judge.acknowledged)
+    while len(judge.acknowledged) < answered + 2 and judge.is_alive():
+        judge.join(0.1)
+    judge.done.set()
+    running.stop()
+    judge.join(PATIENT_S)
+    assert judge.acknowledged
+    check(running, judge)
+    return len(judge.acknowledged)
 
 
 def test_nothing_acknowledged_is_lost_and_nothing_is_double():
     bombard(kills=3, seed=1)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_nothing_acknowledged_is_lost_in_two_hundred_kills():
-    bombard(kills=200, seed=2)

@@ -2,12 +2,14 @@
 
 import os
 import select
+import signal
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from tests.daemon.running import daemon
+from tests.daemon.running import campaign_text, daemon
 from tests.patience import PATIENT_S
 
 CAMPAIGN = """
@@ -41,3 +43,25 @@ def test_neither_adapter_nor_program_outlives_a_daemon_that_is_killed_in_the_mid
         ended, _, _ = select.select([descriptor], [], [], PATIENT_S)  # a process that has ended can be read
         os.close(descriptor)
     assert ended
+
+
+@pytest.mark.timeout(120)
+def test_a_compute_process_that_cannot_notice_the_end_of_its_daemon_ends_with_it():
+    with daemon(campaign_text(autostart=False)) as running:
+        running.start()
+        server = next(one for one in iter(lambda: _server_of(running.process.pid), 0) if one is not None)
+        descriptor = os.pidfd_open(server)
+        os.kill(server, signal.SIGSTOP)  # like one that is busy importing for long
+        running.kill()
+        ended, _, _ = select.select([descriptor], [], [], PATIENT_S)
+        os.close(descriptor)
+    assert ended
+
+
+def _server_of(pid: int) -> int | None:
+    """The daemon's own compute process, once it is there."""
+    for path in Path(f"/proc/{pid}/task").iterdir():
+        for child in (path / "children").read_text().split():
+            if b"tuner.compute.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                return int(child)
+    return None

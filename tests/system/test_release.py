@@ -27,6 +27,10 @@ def test_the_notes_are_what_stands_under_unreleased_and_become_the_versions():
     assert "Unreleased" not in release.released(CHANGELOG, "0.3.0", "2027-01-02")
 
 
+def test_our_own_changelog_says_what_becomes_of_the_last_release():
+    assert release.notes((release.ROOT / "CHANGELOG.md").read_text())
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,4 +1,5 @@
 import json
+import random
 import zipfile
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from tests.tables.helpers import journal
 from tuner.cli import bundle as command
 from tuner.cli.main import cli
 from tuner.journal.store import FILE_NAME, Store
-from tuner.tables.bundle import LEFT_OUT, clean, without_secrets
+from tuner.tables.bundle import LEFT_OUT, BundleError, clean, read, without_secrets
 
 
 def tuner(*words):
@@ -110,3 +111,23 @@ def test_a_campaign_that_is_not_there_is_said_and_nothing_is_written(tmp_path):
     assert shown.exit_code == 1
     assert 'did you mean "press"?' in shown.stderr
     assert not (tmp_path / "b.zip").exists()
+
+
+def test_an_archive_that_was_spoilt_anywhere_is_told_in_a_sentence_or_read(tmp_path):
+    line = {"seq": 1, "campaign": "c", "at": "", "type": "lot_changed", "actor": "a", "hash": "x", "body": {}}
+    good = broken(tmp_path / "a.zip", manifest_json='{"format": 1}', events_jsonl=json.dumps(line) + "\n")
+    content, rng = good.read_bytes(), random.Random(1)  # noqa: S311 - which byte
+    refused = 0
+    for _ in range(300):
+        spoilt = bytearray(content)
+        for _ in range(rng.randint(1, 6)):
+            spoilt[rng.randrange(len(spoilt))] = rng.randrange(256)
+        good.write_bytes(spoilt)
+        try:
+            list(read(good))
+        except BundleError:
+            refused += 1
+    assert refused > 200
+    for events in ("[" * 100_000, json.dumps({**line, "seq": "x", "campaign": []})):
+        with pytest.raises(BundleError):
+            list(read(broken(tmp_path / "b.zip", manifest_json='{"format": 1}', events_jsonl=events)))

@@ -1,6 +1,8 @@
 """`tuner import` and [campaign.earlier]: what `tuner export` wrote comes back, or is refused in a sentence."""
 
 import csv
+import io
+import zipfile
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +12,7 @@ from tests.tables.helpers import journal
 from tuner.campaign import commands as c
 from tuner.campaign.importing import import_of
 from tuner.cli.main import cli
-from tuner.tables.earlier import NotReadError, read_earlier
+from tuner.tables.earlier import LARGEST_BYTES, NotReadError, read_earlier
 from tuner.tables.history import history_of_journal, in_state
 
 KINDS = {"x1": "continuous", "x2": "continuous"}
@@ -88,12 +90,34 @@ def test_what_is_no_table_of_trials_is_told_in_a_sentence(tmp_path, rows, head, 
         read_earlier(written(tmp_path / "a.csv", rows, head), KINDS)
 
 
+def packed(types: bytes) -> bytes:
+    """A workbook with nothing but this list of its parts."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("[Content_Types].xml", types)
+    return made.getvalue()
+
+
 @pytest.mark.parametrize("name", ["a.json", "a.xlsx", "a.parquet", "a.csv"])
 @pytest.mark.parametrize("content", [b"", b"\x00\xff[1, 2", b'{"trials": 7}'])
 def test_a_file_of_rubbish_is_told_in_a_sentence(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(NotReadError):
         read_earlier(tmp_path / name, KINDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", b"[" * 100_000),
+        ("a.csv", b"trial,x\n1," + b"a" * 200_000),
+        ("a.xlsx", packed(b'<!DOCTYPE a [<!ENTITY b "' + b"b" * 9000 + b'">]><Types>' + b"&b;" * 99_000 + b"</Types>")),
+        ("a.xlsx", packed(b" " * (LARGEST_BYTES + 1))),
+    ],
+    ids=["nested", "long cell", "entities", "bomb"],
+)
+def test_a_file_that_is_an_attack_is_told_in_a_sentence(tmp_path, name, content):
+    test_a_file_of_rubbish_is_told_in_a_sentence(tmp_path, name, content)
 
 
 def test_a_judgment_about_a_trial_that_is_not_there_is_told(tmp_path):

@@ -19,11 +19,11 @@ WIDTHS = {390: 844, 768: 1024, 1024: 768, 1920: 1080}
 
 
 @contextmanager
-def served(state, *options, listen="127.0.0.1:0"):
-    """`tuner web` for the daemon with this state; gives its address."""
+def served(state, *options, listen="127.0.0.1:0", log=None):
+    """`tuner web` for the daemon with this state; gives its address. `log` is a file for what it says on stderr."""
     command = [sys.executable, "-m", "tuner", "web", "--state", str(state), "--listen", listen, *map(str, options)]
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environ, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environ, text=True)
     try:
         yield process.stdout.readline().strip().removeprefix("the page is at ")
     finally:

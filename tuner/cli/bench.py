@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.bench_daemon import latency, load, start, web
+from tuner.cli.bench_daemon import latency, load, scale, start, web
 from tuner.cli.bench_scrap import scrap
 from tuner.cli.bench_suite import calibration, suite
 from tuner.cli.run_options import MOST_JOBS, scheduler
@@ -29,6 +29,7 @@ def bench() -> None:
 
 bench.add_command(latency)
 bench.add_command(load)
+bench.add_command(scale)
 bench.add_command(start)
 bench.add_command(web)
 bench.add_command(suite)

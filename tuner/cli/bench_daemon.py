@@ -1,8 +1,15 @@
-"""`tuner bench latency`, `load`, `start` and `web`: how the daemon serves people and machines, from outside."""
+"""`tuner bench latency`, `load`, `start`, `web` and `scale`: how the daemon serves people and machines, from outside."""
 
 import json
+from typing import Any
 
 import click
+
+from tuner.basics.threads import one_blas_thread
+
+LEAST_DUELS = 5
+LEAST_EVENTS = 1000
+CAMPAIGN_COLUMNS = ("campaigns", "ready_s", "mb", "all_mb", "status_ms", "snapshot_ms")
 
 
 @click.command()
@@ -123,3 +130,55 @@ def web(tablets: int, campaigns: int, answers: int, seconds: float, trial: float
     out.print(f"the first page weighs {alone.weight / 1000:.0f} kB")
     paint = "needs Chromium and playwright" if alone.paint_ms is None else f"after {alone.paint_ms:.0f} ms"
     out.print(f"first paint {paint}")
+
+
+def _counts(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(word) for word in value.split(",") if word.strip())
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of whole numbers such as 100,500") from None
+    if any(one < 1 for one in found):
+        raise click.BadParameter("numbers must be at least 1")
+    return found
+
+
+@click.command()
+@click.option(
+    "--duels", callback=_counts, default="20,100,500,1000,2000", show_default=True, help="Known to proposals."
+)
+@click.option("--campaigns", callback=_counts, default="1,10,100,1000", show_default=True, help="Of one daemon.")
+@click.option("--events", callback=_counts, default="100000,1000000", show_default=True, help="Of one journal.")
+@click.option("--json", "as_json", is_flag=True, help="Print plain data instead of tables.")
+def scale(duels: tuple[int, ...], campaigns: tuple[int, ...], events: tuple[int, ...], as_json: bool) -> None:
+    """Measure how cost grows with duels, campaigns and events; an empty list ("") leaves one out. docs/scale.md."""
+    if any(one < LEAST_DUELS for one in duels):
+        raise click.BadParameter(f"a proposal is measured from {LEAST_DUELS} duels on", param_hint="--duels")
+    if any(one < LEAST_EVENTS for one in events):
+        raise click.BadParameter(f"a journal is measured from {LEAST_EVENTS} events on", param_hint="--events")
+    one_blas_thread()
+    from tuner.lab.bench import scale as measured
+    from tuner.lab.bench.display import printer, progress, show_rows
+
+    with progress("sizes", len(duels) + len(campaigns) + len(events)) as advance:
+        found: dict[str, list[Any]] = {}
+        for name, rows in (
+            ("duels", measured.proposals(duels)),
+            ("campaigns", measured.campaigns(campaigns)),
+            ("events", measured.events(events)),
+        ):
+            found[name] = []
+            for row in rows:
+                found[name].append(row)
+                advance()
+    a_part = measured.events_a_part()
+    if as_json:
+        data = {name: measured.as_data(rows) for name, rows in found.items()}
+        click.echo(json.dumps({**data, "events_a_part": a_part}, allow_nan=False))
+        return
+    out = printer()
+    show_rows("proposals, one core", found["duels"], ("duels", "seconds", "per_s", "mb"), out)
+    show_rows("a daemon whose campaigns wait", found["campaigns"], CAMPAIGN_COLUMNS, out)
+    show_rows(
+        "a journal", found["events"], ("events", "campaigns", "parts", "mb", "bytes_a_part", "first_s", "again_s"), out
+    )
+    out.print(f"a part has {a_part:.1f} events")

@@ -20,6 +20,7 @@ LOOPBACK = "127.0.0.1"
 OF_DAEMON = {
     "tuner_up": "whether the daemon answers",
     "tuner_events": "events in the journal",
+    "tuner_alarms": "what needs an administrator: room on the disk, keys, security events, anchors",
     "tuner_troubles": "messages and events that raised an error of tuner's own",
     "tuner_busy": "requests that were answered with busy",
 }
@@ -90,6 +91,7 @@ class Collector:
         daemon = {"tuner_up": float(body is not None)}
         if body is not None:
             daemon |= {"tuner_events": body.seq, "tuner_troubles": body.troubles, "tuner_busy": body.busy}
+            daemon["tuner_alarms"] = len(body.alarms)
         for name, value in daemon.items():
             yield GaugeMetricFamily(name, OF_DAEMON[name], value=value)
         for name, about in OF_CAMPAIGN.items() if body is not None else ():

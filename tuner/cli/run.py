@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from tuner.basics.processes import allow_many_files
 from tuner.basics.threads import one_blas_thread
 from tuner.campaign.earlier import ImportEarlier
 from tuner.campaign.terms import Terms
@@ -35,6 +36,7 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
     --state and TUNER_STATE go before the configuration's state_directory.
     """
     one_blas_thread()
+    allow_many_files()
     as_read, campaigns = read(configs)
     config = as_read
     if state is not None:

@@ -12,7 +12,12 @@ from tuner.compute.worker import HEADER
 
 START_DEADLINE_S = 60.0  # imports on a slow, busy machine
 # the workers import what the daemon would import, from wherever it was started
-BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tuner.compute.worker import main; main()"
+BEGIN = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    # before the rest is imported: that takes seconds, in which the daemon may be killed and started many times
+    "from tuner.basics.processes import end_with_parent; end_with_parent();"
+    "from tuner.compute.worker import main; main()"
+)
 
 
 class WorkerLostError(ConnectionError):

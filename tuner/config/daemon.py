@@ -53,7 +53,9 @@ class Daemon(Section):
     )
     session_hours: float = Field(12.0, gt=0, le=168, description="after which people sign in again in any case")
     anchor_file: Directory | None = Field(None, description="file on another host's disk that gets the journal's head")
-    anchor_minutes: float = Field(60.0, gt=0, le=10_080, description="minutes between two entries of anchor_file")
+    anchor_minutes: float = Field(
+        60.0, gt=0, le=10_080, description="minutes between two anchors, in anchor_file or told to receivers"
+    )
     log: Log = Field(default_factory=Log, description="logging")
 
     @model_validator(mode="after")

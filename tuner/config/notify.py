@@ -10,7 +10,7 @@ from tuner.basics.text import shown
 from tuner.config.section import Complaint, Label, Section, reject
 
 Kind = Literal[
-    "question", "proposal", "scrap", "fault", "held", "complete", "stopped", "aborted", "not_home", "lot"
+    "question", "proposal", "scrap", "fault", "held", "complete", "stopped", "aborted", "not_home", "lot", "anchor"
 ]  # fmt: skip
 
 
@@ -40,7 +40,8 @@ class Notify(Section):
         ("fault", "not_home", "complete"),
         min_length=1,
         description="what is told: a question that waits, a proposal, scrap, a fault, tuning held, complete, stopped "
-        "or aborted, a machine that could not return home, another lot",
+        "or aborted, a machine that could not return home, another lot; or an anchor: "
+        "the journal's head, sealed, every anchor_minutes",
     )
     campaigns: tuple[Label, ...] = Field((), description="of which campaigns; none: of all")
     command: tuple[str, ...] | None = Field(

@@ -6,18 +6,19 @@ memory, at most so many kinds at a time, and written by a thread once a second.
 
 import asyncio
 import hashlib
+import logging
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from tuner.basics.times import text_of
 from tuner.campaign.terms import Terms
 from tuner.config import Config
-from tuner.config.daemon import Daemon
+from tuner.daemon.anchoring import Anchoring, AnchorPlan
 from tuner.daemon.journal_thread import JournalThread
 from tuner.daemon.troubles import Troubles
 from tuner.errors import TunerError
@@ -33,16 +34,9 @@ _LOOK_S = 1.0
 _REPORT_S = 60.0
 _MOST_PENDING = 100  # kinds of events between two looks
 
+log = logging.getLogger(__name__)
+
 Note = Callable[[Category, str, str, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class AnchorPlan:
-    """Where anchors go, how often, and what seals them."""
-
-    file: Path
-    every_s: float
-    secret: str
 
 
 class Guard:
@@ -70,19 +64,22 @@ class Guard:
         self._clock = clock
         self._troubles = troubles
         self._keys = keys
-        self._plan = plan
         self._even_s = even_s
         self._pending: Counter[tuple[Category, str, str]] = Counter()
         self._texts: dict[tuple[Category, str, str], str] = {}
         self._known = self._key_table()
         self._offset_s = self._offset()
-        self._reported_s = self._anchored_s = even_s()
+        self._reported_s = even_s()
         self._raised: dict[str, str] = {}
         self._log: SecurityLog | None = None
         try:
             self._log = SecurityLog(directory, clock)
         except JournalError as error:
             self._raised["security"] = str(error)
+        self._anchoring = None
+        if plan is not None:
+            make = partial(self._anchor_now, plan.secret)
+            self._anchoring = Anchoring(plan, make, self._anchor_failed, troubles, even_s)
 
     @property
     def alarms(self) -> list[str]:
@@ -124,7 +121,8 @@ class Guard:
                 self._troubles.note("looking after the daemon")
         try:
             await asyncio.to_thread(self._write)
-            await self._anchor()
+            if self._anchoring is not None:
+                self._anchoring.look()
         except Exception:  # noqa: BLE001 - this loop must not end
             self._troubles.note("writing security events")
 
@@ -135,9 +133,8 @@ class Guard:
             await asyncio.to_thread(self._log.settle)
             self.note("daemon", "stopped", "daemon", why)
             await asyncio.to_thread(self._write)
-        if self._plan is not None:
-            self._anchored_s -= self._plan.every_s
-            await self._anchor()
+        if self._anchoring is not None:
+            await self._anchoring.close()
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -158,6 +155,8 @@ class Guard:
     def _alarm(self, name: str, text: str) -> None:
         """Raise an alarm, or take it back."""
         if text:
+            if name not in self._raised:
+                log.warning("%s", text)
             self._raised[name] = text
         else:
             self._raised.pop(name, None)
@@ -200,33 +199,19 @@ class Guard:
             self.note("store", "nearly full" if text else "has room again", str(self._directory), text)
         self._alarm("room", text)
 
-    async def _anchor(self) -> None:
-        plan = self._plan
-        if plan is None or self._even_s() - self._anchored_s < plan.every_s:
-            return
-        self._anchored_s = self._even_s()
+    async def _anchor_now(self, secret: str) -> anchors.Anchor:
         seq, head = await self._archive.call(lambda store: store.head)
         security = self._log.head if self._log is not None else (0, GENESIS)
-        anchor = anchors.sealed(anchors.Anchor(text_of(self._clock()), seq, head, *security), plan.secret)
-        try:
-            await asyncio.to_thread(anchors.write, plan.file, anchor)
-        except JournalError as error:
-            if "anchor" not in self._raised:
-                self.note("anchor", "failed", str(plan.file), str(error))
-            self._alarm("anchor", str(error))
-        else:
-            self._alarm("anchor", "")
+        return anchors.sealed(anchors.Anchor(text_of(self._clock()), seq, head, *security), secret)
+
+    def _anchor_failed(self, place: str, why: str) -> None:
+        name = f"anchor {place}"
+        if why and name not in self._raised:
+            self.note("anchor", "failed", place, why)
+        self._alarm(name, f"no anchor at {place}: {why}" if why else "")
 
 
 def digest_of(config: Config, campaigns: Sequence[tuple[str, Terms]]) -> str:
     """The same for the same configuration, whatever its files look like."""
     parts = [config.model_dump_json(), *(f"{name} {terms.model_dump_json()}" for name, terms in campaigns)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def plan_of(daemon: Daemon, state_directory: Path) -> AnchorPlan | None:
-    """What the configuration says about anchors."""
-    if daemon.anchor_file is None:
-        return None
-    secret = KeyRing.open(state_directory).server.secret.get_secret_value()
-    return AnchorPlan(daemon.anchor_file, daemon.anchor_minutes * 60.0, secret)

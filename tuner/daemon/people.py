@@ -15,10 +15,12 @@ from typing import Any, TypeVar, cast
 
 from tuner.basics.names import NameProblemError, person_name
 from tuner.basics.sentences import say
+from tuner.basics.threads import in_background
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
 from tuner.daemon.people_file import PeopleFile, PeopleFileError, Person
+from tuner.journal.security import Category
 from tuner.wire.people import NewPerson, Opened, PeopleBody, PersonView, SessionsBody, SessionView
 
 T = TypeVar("T")
@@ -29,10 +31,11 @@ FREE_TRIES = 3
 LONGEST_WAIT_S = 900.0
 _MOST_REMEMBERED = 2000
 _MOST_DONE = 200
+_CHANGES = frozenset({"person_added", "pin_set", "badge_set", "person_disabled", "person_enabled"})
 _PIN = re.compile(r"[0-9]{4,12}", re.ASCII)
 _RANKS = (Role.VIEWER, Role.OPERATOR, Role.ENGINEER)
 _BADGE_SALT = b"tuner badge of a person"  # the same for all: a badge says who it is by itself
-_NOBODY = "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzb21lc2FsdA$" + "A" * 43
+_NOBODY = "$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$" + "A" * 43
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,14 @@ class Tries:
 
 @dataclass
 class People:
-    """Who may sign in and who is; the clocks are those of the day and of spans."""
+    """Who may sign in and who is; the clocks are those of the day and of spans, `note` writes security events."""
 
     state_directory: Path
     now: Callable[[], datetime]
     clock: Callable[[], float] = time.monotonic
     idle_s: float = IDLE_S
     longest_s: float = LONGEST_S
+    note: Callable[[Category, str, str, str], None] = lambda *_: None
     _sessions: dict[str, Signed] = field(default_factory=dict)
     _tries: dict[str, Tries] = field(default_factory=dict)
     _count: int = 0
@@ -158,19 +162,23 @@ class People:
             raise Refusal("bad_request", say("people.name_and_pin"))
         async with self._one:
             person = self._file.find(name) if name is not None else None
-            tries = self._slow_down(person.name if person is not None else f" {key}")
+            client = f"key {key}" if key else "local"
+            tries = self._slow_down(person.name if person is not None else f" {key}", client)
             if badge is not None:
-                found = await asyncio.to_thread(_badge_hash, badge)
+                found = await in_background(_badge_hash, badge)
                 person = next((one for one in self._file.people.values() if one.badge == found), None)
                 right = person is not None
             else:
-                right = await asyncio.to_thread(_verify, (person.pin if person else None) or _NOBODY, pin or "")
+                right = await in_background(_verify, (person.pin if person else None) or _NOBODY, pin or "")
             if person is None or not right or person.disabled:
                 tries.count += 1
                 if tries.count >= FREE_TRIES:
                     tries.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (tries.count - FREE_TRIES + 1))
+                # what was typed as an unknown name may be a PIN: it is written nowhere
+                whose = f"for {person.name}" if person is not None else "for an unknown name or badge"
+                self.note("pin", "refused", client, f"{whose}, {tries.count} in a row")
                 if person is not None and tries.count % FREE_TRIES == 0:
-                    self._write("sign_in_refused", f"key {key}" if key else "local", person.name, tries=tries.count)
+                    self._write("sign_in_refused", client, person.name, tries=tries.count)
                 raise Refusal("wrong_pin", say("people.wrong_pin"))
             self._tries.pop(person.name, None)
             return self._begin(person, key, role)
@@ -232,19 +240,20 @@ class People:
     async def _secrets(self, name: str, pin: str | None, badge: str | None) -> dict[str, str]:
         found = {}
         if pin is not None:
-            found["pin"] = await asyncio.to_thread(_pin_hash, _checked_pin(pin))
+            found["pin"] = await in_background(_pin_hash, _checked_pin(pin))
         if badge is not None:
-            found["badge"] = await asyncio.to_thread(_badge_hash, badge)
+            found["badge"] = await in_background(_badge_hash, badge)
             if any(one.badge == found["badge"] and one.name != name for one in self._file.people.values()):
                 raise Refusal("exists", say("people.badge_taken"))
         return found
 
-    def _slow_down(self, who: str) -> Tries:
+    def _slow_down(self, who: str, client: str) -> Tries:
         while len(self._tries) >= _MOST_REMEMBERED:
             del self._tries[next(iter(self._tries))]
         tries = self._tries.setdefault(who, Tries())
         wait_s = tries.next_s - self.clock()
         if wait_s > 0:
+            self.note("pin", "slowed down", client, f"for {who.strip() or client}")
             raise Refusal("slow_down", say("people.slow_down", seconds=math.ceil(wait_s)))
         return tries
 
@@ -288,6 +297,8 @@ class People:
             self._file.append(type_, text_of(self.now()), by, name, **more)
         except PeopleFileError as error:
             raise Refusal("disk_full", say("people.not_written", why=str(error))) from error
+        if type_ in _CHANGES:
+            self.note("people", type_.replace("_", " "), name, f"by {by}")
 
 
 def _digest(token: str) -> str:
@@ -307,7 +318,7 @@ def _checked_pin(pin: str) -> str:
 def _pin_hash(pin: str) -> str:
     from argon2 import PasswordHasher  # only now: most daemons know no people
 
-    return PasswordHasher().hash(pin)
+    return PasswordHasher(parallelism=1).hash(pin)
 
 
 def _verify(hashed: str, pin: str) -> bool:
@@ -328,7 +339,7 @@ def _badge_hash(badge: str) -> str:
         _BADGE_SALT,
         time_cost=3,
         memory_cost=65536,
-        parallelism=4,
+        parallelism=1,
         hash_len=32,
         type=Type.ID,
     ).hex()

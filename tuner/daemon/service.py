@@ -27,11 +27,12 @@ from tuner.compute.engine_name import engine_name
 from tuner.compute.worker_pool import Pool
 from tuner.config import Config
 from tuner.config.campaign import shared_machines
+from tuner.daemon.anchoring import plan_of
 from tuner.daemon.authenticator import Authenticator
 from tuner.daemon.calendar import Calendar
 from tuner.daemon.drain import Drain
 from tuner.daemon.engine import Bring, Engine
-from tuner.daemon.guard import Guard, digest_of, plan_of
+from tuner.daemon.guard import Guard, digest_of
 from tuner.daemon.journal_check import check_journal
 from tuner.daemon.journal_thread import JournalThread
 from tuner.daemon.operations import Answers, Facts
@@ -125,7 +126,7 @@ class Service:
             self._clock,
             self._troubles,
             keys,
-            plan_of(setup.config.daemon, setup.places.state_directory),
+            plan_of(setup.config.daemon, setup.config.notify, setup.places.state_directory),
         )
         authenticator = Authenticator(
             keys, setup.config.daemon.local_role, lambda key: self._guard.note("key", "refused", f"key {key[:12]}")
@@ -136,6 +137,7 @@ class Service:
             self._clock,
             idle_s=daemon.session_idle_minutes * 60,
             longest_s=daemon.session_hours * 3600,
+            note=lambda *event: self._guard.note(*event),
         )
         self._sockets = Sockets(
             authenticator,

@@ -52,7 +52,7 @@ def write(path: Path, anchor: Anchor) -> None:
 
 
 def read(path: Path) -> Iterator[Anchor]:
-    """The anchors of a file."""
+    """The anchors of a file: as the daemon wrote them, or as a receiver kept its messages, one a line."""
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
@@ -61,8 +61,9 @@ def read(path: Path) -> Iterator[Anchor]:
         if not line.endswith(b"\n"):
             return  # cut off by a power cut
         try:
-            yield Anchor(**json.loads(line))
-        except (ValueError, TypeError):
+            found = json.loads(line)
+            yield Anchor(**found.get("anchor", found))
+        except (ValueError, TypeError, AttributeError):
             raise DamagedError(f"{path}: line {number} is no anchor") from None
 
 

@@ -20,8 +20,10 @@ from tuner.journal.chain import GENESIS, canonical, chained
 from tuner.journal.errors import DamagedError, explain_os
 
 FILE_NAME = "security.jsonl"
-Category = Literal["daemon", "key", "role", "keys", "configuration", "clock", "gate", "store", "anchor"]
-FLOODED: frozenset[Category] = frozenset({"key", "role", "gate"})  # what others than the administrator can cause
+Category = Literal[
+    "daemon", "key", "role", "keys", "configuration", "clock", "gate", "store", "anchor", "pin", "people"
+]
+FLOODED: frozenset[Category] = frozenset({"key", "role", "gate", "pin"})  # what others than the administrator can cause
 MOST_SOURCES = 16  # of a category between two reports; the rest is counted together
 LINES_A_DAY = 1000  # of what can be flooded, all categories together
 OTHERS = "(others)"

@@ -21,8 +21,8 @@ class NotToldError(TunerError):
     """The receiver did not take a message."""
 
 
-def tell(target: Notify, message: bytes, now: Callable[[], float] = time.time) -> None:
-    """Send a message once.
+def tell(target: Notify, message: bytes, now: Callable[[], float] = time.time, *, stays: bool = False) -> None:
+    """Send a message once; one that `stays` is kept by an MQTT broker as the last of its topic.
 
     Raises:
         NotToldError: It was not taken; the sentence says why.
@@ -33,7 +33,7 @@ def tell(target: Notify, message: bytes, now: Callable[[], float] = time.time) -
         elif target.webhook is not None:
             _webhook(target, target.webhook, message, now)
         elif target.mqtt is not None:
-            _mqtt(target.mqtt, message, target.timeout_s)
+            _mqtt(target.mqtt, message, target.timeout_s, stays=stays)
     except NotToldError:
         raise
     except Exception as error:  # a receiver may fail in any way, and nothing else may suffer from it
@@ -79,7 +79,7 @@ def _webhook(target: Notify, address: str, message: bytes, now: Callable[[], flo
         answer.read(1000)
 
 
-def _mqtt(address: str, message: bytes, timeout_s: float) -> None:
+def _mqtt(address: str, message: bytes, timeout_s: float, *, stays: bool) -> None:
     try:
         from paho.mqtt.client import Client
         from paho.mqtt.enums import CallbackAPIVersion
@@ -91,7 +91,7 @@ def _mqtt(address: str, message: bytes, timeout_s: float) -> None:
     client.connect(parts.hostname or "", parts.port or MQTT_PORT)
     client.loop_start()
     try:
-        sent = client.publish(parts.path[1:], message, qos=1)
+        sent = client.publish(parts.path[1:], message, qos=1, retain=stays)
         sent.wait_for_publish(timeout_s)
         if not sent.is_published():
             raise NotToldError(f"the broker did not take it within {timeout_s:g} s")

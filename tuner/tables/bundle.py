@@ -5,8 +5,9 @@ import json
 import platform
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ LEFT_OUT = "(left out)"
 LARGEST_BYTES = 200_000_000  # of one file in a bundle: what a stranger sends is not unpacked without end
 LAST_LOG_BYTES = 1_000_000
 EVENTS, MANIFEST = "events.jsonl", "manifest.json"
+# what zipfile, zlib and json raise for archives that are not as they should be
+_DAMAGE = (ValueError, AttributeError, KeyError, RuntimeError, EOFError, zlib.error)
 _SECRET = re.compile(r"password|secret|token|passphrase|credential|api_?key|private", re.IGNORECASE)
 _PLACE = re.compile(r"_(file|env|variable)$")  # where a secret is, not the secret itself
 _TABLES = frozenset({"environment", "headers"})  # whatever is in them may be one
@@ -103,12 +106,15 @@ def read(path: Path) -> Iterator[Row]:
             lines = bundle.read(EVENTS).decode().splitlines()
     except (OSError, zipfile.BadZipFile) as error:
         raise BundleError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except (ValueError, AttributeError) as error:
-        raise BundleError(f"{path} is damaged: {error}") from None
+    except _DAMAGE as error:
+        raise BundleError(f"{path} is damaged: {error or type(error).__name__}") from None
     for number, line in enumerate(lines, 1):
         try:
             told = json.loads(line)
             body = json.dumps(told.pop("body"))
-            yield Row(**told, body=body)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            row = Row(**told, body=body)
+            if not isinstance(row.seq, int) or not all(isinstance(one, str) for one in astuple(row)[1:]):
+                raise TypeError("a value of another type")  # noqa: TRY301 - like the others
+            yield row
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise BundleError(f"{path}: line {number} of {EVENTS} is damaged: {error}") from None

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import socket
 import ssl
 from collections.abc import Callable
@@ -148,7 +149,16 @@ async def _serve(
         ssl_certfile=listening.certificate,
         ssl_keyfile=listening.key,
     )
+    logging.getLogger("uvicorn.error").addFilter(ours)
     scheme = "https" if options.places.secure else "http"
     shown = listening.host if ":" not in listening.host or listening.host.startswith("[") else f"[{listening.host}]"
     say(f"the page is at {scheme}://{shown}:{bound.getsockname()[1]}")
     await uvicorn.Server(config).serve(sockets=[bound])
+
+
+def ours(record: logging.LogRecord) -> bool:
+    """Whether a line of the server's log tells of us: what a client breaks in its own request would fill the log."""
+    import h11
+
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, h11.ProtocolError) and not record.getMessage().startswith("Invalid HTTP request")

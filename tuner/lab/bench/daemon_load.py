@@ -79,7 +79,7 @@ def run_load(campaigns: int, trials: int, seconds: float, judges: int, told: Cal
         with ThreadPoolExecutor(judges) as people:
             list(people.map(judge, range(judges)))
         seconds_taken = time.perf_counter() - begin
-        late, everything = memory_mb(running.pid), _all_mb(running)
+        late, everything = memory_mb(running.pid), all_mb(running)
     return Load(
         campaigns,
         len(waits),
@@ -97,7 +97,7 @@ def memory_mb(pid: int) -> float:
     return _field(pid, "status", "VmRSS:")
 
 
-def _all_mb(running: LocalDaemon) -> float:
+def all_mb(running: LocalDaemon) -> float:
     """Proportional memory of the daemon's whole session: its adapters and compute processes with it."""
     session = running.pid
     found = 0.0

@@ -145,3 +145,16 @@ def show_speed(found: Speed, *, compiled: bool, console: Console) -> None:
 def _verdict(mark: SpeedMark) -> str:
     colour, verdict = ("green", "reached") if mark.reached else ("red", "missed")
     return f"[{colour}]{verdict} ({mark.sign} {mark.limit:g})[/{colour}]"
+
+
+def show_rows(title: str, rows: Sequence[object], columns: Sequence[str], console: Console) -> None:
+    """Print plain measurements, one attribute a column."""
+    if not rows:
+        return
+    table = Table(title=title)
+    for name in columns:
+        table.add_column(name.replace("_", " "), justify="right")
+    for row in rows:
+        values = [getattr(row, name) for name in columns]
+        table.add_row(*(str(value) if isinstance(value, int) else f"{value:.3g}" for value in values))
+    console.print(table)

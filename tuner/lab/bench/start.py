@@ -15,7 +15,7 @@ from tuner.lab.bench.history import history
 from tuner.lab.local_daemon import LocalDaemon
 
 _BATCH = 20_000
-_TRIALS = 24
+TRIALS = 24
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def measure_start(events: int, told: Callable[[str], None]) -> Starts:
 
 def fill(path: Path, config: str, events: int) -> int:
     """Write the histories of campaigns that are over until there are so many events; return how many campaigns."""
-    rows = history("old", config, _TRIALS, stopped=True)
+    rows = history("old", config, TRIALS, stopped=True)
     count = 0
     with Store.open(path) as store:
         while store.head[0] < events:
