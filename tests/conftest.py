@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.leaks"]
+pytest_plugins = ["tests.leaks", "tests.warm"]
 
 # a busy machine is slow, and that is no failure: neither of an example nor of the making of one; `make test` tries the
 # same examples everywhere, so that nobody's run fails by luck; `make test-all` looks for new ones

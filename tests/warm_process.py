@@ -1,0 +1,173 @@
+"""The process in which everything is imported: it forks `python -m tuner` for the tests (see `tests/warm.py`).
+
+A daemon is forked together with the process that will fork its workers; that one waits until the daemon starts it.
+"""
+
+import gc
+import importlib
+import inspect
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WORKERS = "from tuner.compute.worker import main; main()"
+Given = dict[str, Any]
+
+
+def intercept(start: Callable[[Given], int | None]) -> None:
+    """Let Popen ask `start` for the process; where it has none, Popen starts one as ever."""
+    as_ever = subprocess.Popen._execute_child
+    signature = inspect.signature(as_ever)
+
+    def _execute_child(self: "subprocess.Popen[Any]", *values: Any) -> None:
+        given = signature.bind(self, *values).arguments
+        pid = start(given)
+        if pid is None:
+            as_ever(self, *values)
+            return
+        self.pid, self._child_created = pid, True
+        self._close_pipe_fds(*(given[name] for name in (
+            "p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")))  # fmt: skip
+
+    subprocess.Popen._execute_child = _execute_child
+
+
+def streams(given: Given) -> list[int]:
+    """The descriptors that become the process's standard streams; its own where Popen was told nothing."""
+    wanted = (given["p2cread"], given["c2pwrite"], given["errwrite"])
+    return [place if descriptor == -1 else descriptor for place, descriptor in enumerate(wanted)]
+
+
+def serve(directory: str) -> None:
+    """Fork for whoever asks, until the end; in a forked process, become what was asked for."""
+    del sys.path[0]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _import_everything()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(f"{directory}/warm")
+        listening.listen()
+        ready = int(sys.argv[-1])
+        os.write(ready, b"ready")
+        os.close(ready)
+        wanted = None
+        while wanted is None:
+            asked, _ = listening.accept()
+            with asked:
+                wanted = _fork(asked)
+    _become(wanted)
+
+
+def _import_everything() -> None:
+    from tuner.basics.threads import one_blas_thread
+
+    one_blas_thread()
+    from tuner.cli.main import COMMANDS
+    from tuner.compute import tasks
+
+    for place, _ in COMMANDS.values():
+        importlib.import_module(place.partition(":")[0])
+    tasks.warm_up()
+    tasks.warm_up = lambda: None
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a process with threads must not be forked"
+    gc.collect()
+    gc.freeze()
+
+
+def _fork(asked: socket.socket) -> dict[str, Any] | None:
+    """Fork by way of a process that ends at once, so that the new one gets another parent; what it is to be."""
+    length, descriptors, _, _ = socket.recv_fds(asked, 4, 3)
+    wanted: dict[str, Any] = json.loads(asked.makefile("rb").read(int.from_bytes(length, "big")))
+    between = os.fork()
+    if between:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        os.waitpid(between, 0)
+        return None
+    pid = os.fork()
+    if pid:
+        asked.sendall(str(pid).encode())
+        os._exit(0)
+    while os.getppid() != wanted["parent"]:
+        time.sleep(0.001)
+    for place, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, place)
+        os.close(descriptor)
+    return wanted
+
+
+def _become(wanted: dict[str, Any]) -> None:
+    """Run `python -m tuner` with these words."""
+    if wanted["session"]:
+        os.setsid()
+    _begin_anew(wanted["environ"])
+    if wanted["words"][:1] == ["run"]:
+        _prepare_workers()
+    sys.argv = ["tuner", *wanted["words"]]
+    runpy.run_module("tuner", run_name="__main__", alter_sys=True)
+
+
+def _begin_anew(environ: dict[str, str]) -> None:
+    """Have what a new interpreter has: the environment, standard streams for what they are, and Ctrl-C."""
+    os.environ.clear()
+    os.environ.update(environ)
+    time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdout.reconfigure(line_buffering=os.isatty(1))
+
+
+def _prepare_workers() -> None:
+    """Fork, while there is one thread, what the daemon will start to have its workers forked."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        _wait_for_work(theirs)
+    theirs.close()
+    ready = [pid]
+
+    def start(given: dict[str, Any]) -> int | None:
+        words = given["args"]
+        if not ready or isinstance(words, str) or words[1:3] != ["-P", "-c"] or WORKERS not in words[3]:
+            return None
+        wanted = {"code": words[3], "argv": words[4:], "passed": list(given["pass_fds"]), "environ": dict(os.environ)}
+        message = json.dumps(wanted).encode()
+        with ours:
+            socket.send_fds(ours, [len(message).to_bytes(4, "big")], [*streams(given), *given["pass_fds"]])
+            ours.sendall(message)
+        return ready.pop()
+
+    intercept(start)
+
+
+def _wait_for_work(control: socket.socket) -> None:
+    """Become the workers' fork server when the daemon says so; end with a daemon that never does."""
+    try:
+        length, descriptors, _, _ = socket.recv_fds(control, 4, 8)
+        if not length:
+            return
+        wanted = json.loads(control.makefile("rb").read(int.from_bytes(length, "big")))
+        control.close()
+        _begin_anew(wanted["environ"])
+        _place(descriptors, [0, 1, 2, *wanted["passed"]])
+        sys.argv = ["-c", *wanted["argv"]]
+        exec(wanted["code"], {"__name__": "__main__"})  # noqa: S102 - what the daemon would have started
+    finally:
+        os._exit(0)
+
+
+def _place(descriptors: list[int], places: list[int]) -> None:
+    """Give each descriptor its number, and close every other."""
+    high = [os.dup2(descriptor, 500 + number) for number, descriptor in enumerate(descriptors)]
+    for descriptor, place in zip(high, places, strict=True):
+        os.dup2(descriptor, place)
+    kept = sorted(places)
+    for low, end in zip([-1, *kept], [*kept, 2000], strict=True):
+        os.closerange(low + 1, end)
