@@ -54,7 +54,7 @@ def seen(view: CampaignView | None) -> str:
 
 
 def still_seen(key: Key, sent: str, view: CampaignView | None) -> bool:
-    """Whether a form is about what is there now; an answer is about its question, whatever the machine makes meanwhile."""
+    """Whether a form is about what is there now; an answer is about its question, whatever is made meanwhile."""
     now = seen(view)
     return sent.partition(".")[0] == now.partition(".")[0] if key.action == "answer" else sent == now
 
