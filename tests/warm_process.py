@@ -1,12 +1,15 @@
 """The process in which everything is imported: it forks `python -m tuner` for the tests (see `tests/warm.py`).
 
-A daemon is forked together with the process that will fork its workers; that one waits until the daemon starts it.
+A daemon is forked together with the processes that it will start; they wait until it does.
 """
 
 import gc
 import importlib
 import inspect
 import json
+import multiprocessing.forkserver
+import multiprocessing.resource_tracker
+import multiprocessing.util
 import os
 import runpy
 import signal
@@ -14,11 +17,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-WORKERS = "from tuner.compute.worker import main; main()"
+# the code with which a daemon starts its workers, its adapters' processes and what multiprocessing needs beside them
+STARTED_LATER = (
+    "from tuner.compute.worker import main",
+    "from multiprocessing.forkserver import main",
+    "from multiprocessing.resource_tracker import main",
+)
 Given = dict[str, Any]
 
 
@@ -72,7 +81,7 @@ def _import_everything() -> None:
     from tuner.cli.main import COMMANDS
     from tuner.compute import tasks
 
-    for place, _ in COMMANDS.values():
+    for place in ("tuner.machine.host", "tuner.problems", *(place for place, _ in COMMANDS.values())):
         importlib.import_module(place.partition(":")[0])
     tasks.warm_up()
     tasks.warm_up = lambda: None
@@ -109,13 +118,13 @@ def _become(wanted: dict[str, Any]) -> None:
         os.setsid()
     _begin_anew(wanted["environ"])
     if wanted["words"][:1] == ["run"]:
-        _prepare_workers()
+        Reserve()
     sys.argv = ["tuner", *wanted["words"]]
     runpy.run_module("tuner", run_name="__main__", alter_sys=True)
 
 
 def _begin_anew(environ: dict[str, str]) -> None:
-    """Have what a new interpreter has: the environment, standard streams for what they are, and Ctrl-C."""
+    """Have what a new interpreter has: the environment, a buffer as its output wants it, and Ctrl-C."""
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()
@@ -123,34 +132,52 @@ def _begin_anew(environ: dict[str, str]) -> None:
     sys.stdout.reconfigure(line_buffering=os.isatty(1))
 
 
-def _prepare_workers() -> None:
-    """Fork, while there is one thread, what the daemon will start to have its workers forked."""
-    ours, theirs = socket.socketpair()
-    pid = os.fork()
-    if pid == 0:
-        ours.close()
-        _wait_for_work(theirs)
-    theirs.close()
-    ready = [pid]
+class Reserve:
+    """Processes that a daemon will start, forked while it has one thread; each waits until its turn comes."""
 
-    def start(given: dict[str, Any]) -> int | None:
-        words = given["args"]
-        if not ready or isinstance(words, str) or words[1:3] != ["-P", "-c"] or WORKERS not in words[3]:
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[int, socket.socket]] = {}
+        for code in STARTED_LATER:
+            ours, theirs = socket.socketpair()
+            pid = os.fork()
+            if pid == 0:
+                for _, of_another in [*self._waiting.values(), (pid, ours)]:
+                    of_another.close()
+                _wait(theirs)
+            theirs.close()
+            self._waiting[code] = (pid, ours)
+        intercept(self._by_popen)
+        self._as_ever = multiprocessing.util.spawnv_passfds
+        multiprocessing.util.spawnv_passfds = self._by_multiprocessing
+
+    def _by_popen(self, given: Given) -> int | None:
+        return self._start(given["args"], streams(given), given["pass_fds"])
+
+    def _by_multiprocessing(self, path: bytes, words: list[Any], passed: list[int]) -> int:
+        pid = self._start([os.fsdecode(word) for word in words], [0, 1, 2], passed)
+        return self._as_ever(path, words, passed) if pid is None else pid
+
+    def _start(self, words: Any, given: list[int], passed: Iterable[int]) -> int | None:
+        """Let one of them become what is wanted; None: there is none, or no more."""
+        if isinstance(words, str) or "-c" not in words:
             return None
-        wanted = {"code": words[3], "argv": words[4:], "passed": list(given["pass_fds"]), "environ": dict(os.environ)}
+        code, *argv = words[words.index("-c") + 1 :]
+        found = next((start for start in self._waiting if start in code), None)
+        if found is None:
+            return None
+        pid, control = self._waiting.pop(found)
+        wanted = {"code": code, "argv": argv, "passed": list(passed), "environ": dict(os.environ)}
         message = json.dumps(wanted).encode()
-        with ours:
-            socket.send_fds(ours, [len(message).to_bytes(4, "big")], [*streams(given), *given["pass_fds"]])
-            ours.sendall(message)
-        return ready.pop()
-
-    intercept(start)
+        with control:
+            socket.send_fds(control, [len(message).to_bytes(4, "big")], [*given, *wanted["passed"]])
+            control.sendall(message)
+        return pid
 
 
-def _wait_for_work(control: socket.socket) -> None:
-    """Become the workers' fork server when the daemon says so; end with a daemon that never does."""
+def _wait(control: socket.socket) -> None:
+    """Become what the daemon starts, when it does; end with a daemon that never does."""
     try:
-        length, descriptors, _, _ = socket.recv_fds(control, 4, 8)
+        length, descriptors, _, _ = socket.recv_fds(control, 4, 16)
         if not length:
             return
         wanted = json.loads(control.makefile("rb").read(int.from_bytes(length, "big")))
@@ -159,6 +186,10 @@ def _wait_for_work(control: socket.socket) -> None:
         _place(descriptors, [0, 1, 2, *wanted["passed"]])
         sys.argv = ["-c", *wanted["argv"]]
         exec(wanted["code"], {"__name__": "__main__"})  # noqa: S102 - what the daemon would have started
+    except SystemExit:
+        pass
+    except BaseException:  # noqa: BLE001 - nothing may unwind into the daemon's start
+        traceback.print_exc()
     finally:
         os._exit(0)
 
