@@ -124,12 +124,20 @@ def _become(wanted: dict[str, Any]) -> None:
 
 
 def _begin_anew(environ: dict[str, str]) -> None:
-    """Have what a new interpreter has: the environment, a buffer as its output wants it, and Ctrl-C."""
+    """Have what a new interpreter has: the environment, standard streams and Ctrl-C."""
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdout.reconfigure(line_buffering=os.isatty(1))
+    sys.stdin = sys.__stdin__ = _stream(0, sys.__stdin__)
+    sys.stdout = sys.__stdout__ = _stream(1, sys.__stdout__)
+    sys.stderr = sys.__stderr__ = _stream(2, sys.__stderr__)
+
+
+def _stream(place: int, before: Any) -> Any:
+    """A new standard stream: the one before remembers whether its file could be sought."""
+    mode, buffering = ("r" if place == 0 else "w"), (1 if place == 2 else -1)
+    return os.fdopen(place, mode, buffering, encoding=before.encoding, errors=before.errors, closefd=False)
 
 
 class Reserve:
