@@ -1,5 +1,6 @@
 """Rules for all tests: hypothesis profiles, Ctrl-C as at a terminal, and no skipped test where CI is set."""
 
+import gc
 import os
 import signal
 from collections.abc import Generator
@@ -8,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.leaks"]
+pytest_plugins = ["tests.warm", "tests.leaks"]
 
 # a busy machine is slow, and that is no failure: neither of an example nor of the making of one; `make test` tries the
 # same examples everywhere, so that nobody's run fails by luck; `make test-all` looks for new ones
 settings.register_profile(
-    "steady", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "steady", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("random", settings.get_profile("steady"), max_examples=100, derandomize=False)
 HERE = Path(__file__).parent
@@ -21,27 +22,42 @@ IN_CI = bool(os.environ.get("CI"))
 settings.load_profile("steady")
 
 
-# tests that start daemons wait more than they compute: they begin first, and what only computes fills the gaps
+# tests that start daemons and browsers wait more than they compute: they begin first, and what only computes fills the
+# gaps; the longest files come before all others, for one of them at the end would keep one process busy alone
+LONGEST = ("docs/test_commands.py", "lab/paper/test_paper_pages.py", "web/test_page_in_a_browser.py")
 WAITING = (
+    "web",
     "faults",
-    "docs",
     "daemon",
     "console",
     "system",
-    "simulate",
-    "bench",
+    "lab/simulate",
+    "lab/demo",
+    "lab/bench",
+    "machine",
     "compute",
-    "commands",
+    "cli",
     "journals",
     "report",
+    "lab",
 )
+
+
+def _rank(item: pytest.Item) -> int:
+    place = item.path.relative_to(HERE).as_posix()
+    order = (*LONGEST, *(f"{folder}/" for folder in WAITING))
+    return next((rank for rank, start in enumerate(order) if place.startswith(start)), len(order))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files whose tests take long come first, so that no process is left alone with one of them at the end."""
-    folders = [item.path.relative_to(HERE).parts[0] for item in items]
-    rank = {folder: WAITING.index(folder) if folder in WAITING else len(WAITING) for folder in folders}
-    items[:] = [item for _, item in sorted(zip(folders, items, strict=True), key=lambda pair: rank[pair[0]])]
+    items.sort(key=_rank)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure() -> None:

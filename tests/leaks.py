@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.warm import WARM
+
 GRACE_S = 60.0  # what was told to end may need this long on a busy machine
 # one of each for the whole interpreter, started when first needed, by multiprocessing and by dask
 SHARED_PROCESSES = ("from multiprocessing.forkserver import", "from multiprocessing.resource_tracker import")
@@ -26,7 +28,8 @@ def processes() -> dict[int, str]:
         for pid in _read(listed).split():
             state = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[:1]
             command = _read(Path(f"/proc/{pid}/cmdline")).replace("\0", " ").strip()
-            if state not in ([], ["Z"]) and not any(words in command for words in SHARED_PROCESSES):
+            shared = WARM.process is not None and int(pid) == WARM.process.pid
+            if state not in ([], ["Z"]) and not shared and not any(words in command for words in SHARED_PROCESSES):
                 found[int(pid)] = command
     return found
 

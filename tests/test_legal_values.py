@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from adapters.shared.values import value_from_json
+from tests.patience import PATIENT_S
 from tuner.adapter import LinkError, RefusedError, check_setting
 from tuner.campaign.terms import Terms
 from tuner.config.parameters import Parameter, parameter_info
@@ -156,4 +157,4 @@ def test_numbers_of_numpy_are_numbers_and_truths_are_not():
 
 def test_authors_of_adapters_import_no_numpy():
     program = "import sys, tuner.adapter; sys.exit('numpy' in sys.modules or 'scipy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], timeout=PATIENT_S).returncode == 0

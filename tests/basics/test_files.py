@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENT_S
 from tuner.basics.files import FileNotWrittenError, append_to, csv_cell, make_directory, whole_file, write_text
 
 
@@ -87,17 +88,17 @@ def test_a_formula_in_the_journal_is_a_text_in_its_table(tmp_path):
         "    store.append([NewRow('press', '2026-01-01T00:00:00.000Z', 't', '{}', '=cmd|x'), "
         "NewRow('press', '2026-01-01T00:00:00.000Z', 't', '{}', 'anna')])\n"
     )
-    subprocess.run([sys.executable, "-c", program, str(state / "journal.sqlite")], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program, str(state / "journal.sqlite")], check=True, timeout=PATIENT_S)
     target = tmp_path / "events.csv"
     command = [sys.executable, "-m", "tuner", "journal", "export", "--format", "csv", "--state", str(state)]
-    subprocess.run([*command, str(target)], check=True, timeout=60, capture_output=True)
-    printed = subprocess.run([*command, "-"], check=True, timeout=60, capture_output=True, text=True).stdout
+    subprocess.run([*command, str(target)], check=True, timeout=PATIENT_S, capture_output=True)
+    printed = subprocess.run([*command, "-"], check=True, timeout=PATIENT_S, capture_output=True, text=True).stdout
     assert target.read_text() == printed
     rows = list(csv.DictReader(io.StringIO(printed)))
     assert [row["actor"] for row in rows] == ["'=cmd|x", "anna"]
     assert [row["seq"] for row in rows] == ["1", "2"]
     assert target.stat().st_mode & 0o777 == 0o640
     (tmp_path / "link").symlink_to(target)
-    refused = subprocess.run([*command, str(tmp_path / "link")], timeout=60, capture_output=True, text=True)
+    refused = subprocess.run([*command, str(tmp_path / "link")], timeout=PATIENT_S, capture_output=True, text=True)
     assert refused.returncode == 1
     assert "it is a link" in refused.stderr

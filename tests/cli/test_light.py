@@ -47,3 +47,12 @@ def test_a_light_command_loads_nothing_heavy(arguments, code, unloaded, tmp_path
     assert said == code, done.stdout + done.stderr
     assert "tuner.basics.vocabulary" in loaded
     assert [name for name in unloaded if name in loaded] == []
+
+
+def test_the_daemon_and_its_workers_load_nothing_that_they_do_not_need():
+    program = "import sys, tuner.daemon.service, tuner.compute.tasks as t; t.warm_up(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENT_S, check=True
+    )
+    assert "sqlite_utils" in loaded.stdout.split()
+    assert {"pandas", "scipy.stats", "matplotlib", "textual"} & set(loaded.stdout.split()) == set()

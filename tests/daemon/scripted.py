@@ -18,6 +18,13 @@ from tuner.adapter import Adapter, AdapterSettings, Health, LinkError, Outcome, 
 LONG_S = 3600.0
 
 
+def set_machine(notes: Path, setting: dict[str, Any]) -> None:
+    """Give the machine a setting; whole, for somebody may read it at the same time."""
+    written = notes / f"setting.{os.getpid()}"
+    written.write_text(json.dumps(setting))
+    written.replace(notes / "setting")
+
+
 class ScriptedSettings(AdapterSettings):
     """What happens in the n-th call of a kind; after the last line of its script everything is well."""
 
@@ -39,7 +46,7 @@ class ScriptedAdapter(Adapter[ScriptedSettings]):
 
     def apply(self, setting: Any, deadline_s: float) -> None:
         self._do("apply", deadline_s)
-        (self.settings.notes / "setting").write_text(json.dumps(dict(setting)))
+        set_machine(self.settings.notes, dict(setting))
 
     def read_back(self, deadline_s: float) -> Any:
         good = {p.name: p.start for p in self.parameters}

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.daemon.running import CREATE, campaign_text, daemon, until
+from tests.patience import PATIENT_S
 from tuner.campaign.terms import AdapterTerms
 from tuner.wire.errors import RefusedReply
 
@@ -65,7 +66,7 @@ def test_a_campaign_over_the_wire_starts_no_program_and_names_nothing_of_the_hos
 def test_an_adapter_that_starts_programs_cannot_be_allowed_over_the_wire():
     with daemon(CREATE.replace("simulated", "command") + campaign_text()) as running:
         command = [sys.executable, "-m", "tuner", "check-config", str(running.config)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENT_S, check=False)
     assert done.returncode == 78
     assert "daemon.create_adapters[#1]" in done.stderr
     assert "starts programs" in done.stderr
@@ -77,7 +78,7 @@ def test_one_machine_under_two_names_is_moved_by_one_campaign_at_a_time(tmp_path
     two = campaign_text("two", machine=f'memory = "{tmp_path}/link"', autostart=False)
     with daemon(one + two) as running:
         check = [sys.executable, "-m", "tuner", "check-config", str(running.config)]
-        shown = subprocess.run(check, capture_output=True, text=True, timeout=60, check=True)
+        shown = subprocess.run(check, capture_output=True, text=True, timeout=PATIENT_S, check=True)
         assert "warning: the campaigns one and two both reach" in shown.stderr
         running.start()
         running.wait_for_log("only one of them can run at a time")

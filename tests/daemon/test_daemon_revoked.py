@@ -10,6 +10,7 @@ import pytest
 import zmq
 
 from tests.daemon.running import campaign_text, daemon
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.errors import DeniedError
 from tuner.wire.client import Client, Gap
@@ -104,7 +105,7 @@ def test_a_revoked_subscriber_hears_nothing_more_and_the_others_miss_nothing(run
         while found.get(timeout=DEADLINE_S)[1] != "before":
             pass
         revoke = [sys.executable, "-m", "tuner", "keys", "revoke", "bad", "--state", str(running.state)]
-        subprocess.run(revoke, check=True, timeout=60, capture_output=True)
+        subprocess.run(revoke, check=True, timeout=PATIENT_S, capture_output=True)
         bad.heard()
         numbers = [local.change_lot("press", f"L{number}").n for number in range(20)]
         beat = beats.wait(lambda topic, body: topic == b"~beat" and body["heads"]["press"] == numbers[-1])

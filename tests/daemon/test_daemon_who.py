@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.daemon.running import better, campaign_text, daemon, until
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.errors import DeniedError
 from tuner.wire.client import Client
@@ -58,7 +59,7 @@ def test_another_user_cannot_open_the_socket_of_the_daemons_own(running):
 
     def tried(name, group):
         command = [sys.executable, "-c", try_it, str(running.state / name), str(group)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENT_S, check=True).stdout.strip()
 
     modes = {place: place.stat().st_mode & 0o777 for place in (running.directory, running.state)}
     for place in modes:

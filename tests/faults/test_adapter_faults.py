@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.daemon.running import Running, better, campaign_text, daemon, until
-from tests.daemon.scripted import install, read_notes
+from tests.daemon.scripted import install, read_notes, set_machine
 from tests.faults.faulty import notes
 from tests.patience import PATIENT_S
 from tuner.errors import TunerError
@@ -204,7 +204,7 @@ def test_no_part_is_made_with_a_setting_that_somebody_changed_after_it_was_sent(
         with running.client() as client:
             until(client, "press", lambda view: view.phase == "settling")
             client.hold("press")
-            (running.directory / "setting").write_text(json.dumps({"x1": 1.0, "x2": 1.5}))  # by hand, at the machine
+            set_machine(running.directory, {"x1": 1.0, "x2": 1.5})  # by hand, at the machine
             running.reload(waiting.replace("3600.0", "0.0"))
             client.resume("press")
             view = until(client, "press", lambda view: view.phase == "held")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.running import campaign_text, daemon
+from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.basics.vocabulary import Role
 from tuner.wire.client import Client
@@ -62,7 +63,7 @@ def fuzz(count: int, seed: int, keys_a_role: int) -> dict:
                     ("history", "good", {"limit": 20}),
                 ):
                     began_s = time.monotonic()
-                    assert client.request(op, campaign, body, timeout_s=60.0).status == "done"
+                    assert client.request(op, campaign, body, timeout_s=PATIENT_S).status == "done"
                     took_s.append(time.monotonic() - began_s)
             found = json.loads(fuzzer.stdout.read())
             found["troubles"] = client.status().troubles

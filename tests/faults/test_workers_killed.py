@@ -10,6 +10,8 @@ import pytest
 
 from tests.daemon.running import campaign_text, daemon, tune
 
+pytestmark = pytest.mark.usefixtures("cold")  # its victims are found by how they were started
+
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started, and their children."""

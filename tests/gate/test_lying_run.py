@@ -9,6 +9,7 @@ import pytest
 from tests.campaign.helpers import ANNA, ENGINEER, terms
 from tests.daemon.engine_at_work import desk
 from tests.daemon.lying import SAYS, TAKES, LyingMachine
+from tests.patience import PATIENT_S
 from tuner.campaign import commands as c
 from tuner.campaign.effects import wanted
 from tuner.campaign.state import Mode
@@ -18,7 +19,6 @@ from tuner.gate import gate, patience
 from tuner.gate.whereabouts import Whereabouts
 from tuner.machine.process import Machine
 
-PATIENT_S = 60.0
 PARAMETERS = [
     {"kind": "continuous", "name": "x", "low": 0.0, "high": 10.0, "start": 5.0, "step_limit": 2.5, "order": 1},
     {"kind": "integer", "name": "n", "low": 0, "high": 8, "start": 2, "step_limit": 3, "rate_limit": 60_000.0},

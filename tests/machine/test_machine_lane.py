@@ -13,13 +13,13 @@ import zmq
 from tests.daemon.running import campaign_text, daemon, until
 from tests.daemon.scripted import install, read_notes
 from tests.machine.test_machine_process import GOOD, PLACE, bench, eventually  # noqa: F401 - a fixture
+from tests.patience import PATIENT_S
 from tuner.machine import process as under_test
 from tuner.machine.process import InUseError
 from tuner.wire.errors import FailedReply
 
 ROOT = Path(__file__).parents[2]
 CLIENTS, REQUESTS = 12, 199
-PATIENT_S = 60.0
 
 
 @pytest.mark.asyncio

@@ -64,6 +64,18 @@ def test_a_form_of_an_older_question_is_not_taken_for_the_new_one(running, forms
         assert client.snapshot("press").n == n
 
 
+def test_an_answer_is_taken_although_a_part_was_made_while_its_form_was_open(running, forms):
+    forms.sign_in("nora")
+    number = asked(running).duel.number
+    while f'value="{number}.' not in forms.open("/"):
+        pass
+    forms.html = forms.html.replace(f'value="{forms.field("seen")}"', f'value="{number}.999"')
+    forms.send("/press", key="0")
+    while forms.said == "Too fast: this question is new. Look, then press again.":
+        forms.send("/press", key="0")
+    assert forms.said == "can't tell: taken"
+
+
 def test_whoever_only_gives_a_name_has_an_operators_rights(forms):
     forms.sign_in("nora")
     forms.send("/press", key="a")

@@ -1,4 +1,4 @@
-"""`tuner bench latency`, `load`, `start`, `web` and `scale`: how the daemon serves people and machines, from outside."""
+"""`tuner bench latency`, `load`, `start`, `web`, `scale`: how the daemon serves people and machines, from outside."""
 
 import json
 from typing import Any

@@ -7,8 +7,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from tuner.journal import tables, verify
 from tuner.journal.chain import GENESIS
 from tuner.journal.connection import connect_reading
@@ -16,6 +14,7 @@ from tuner.journal.errors import SQLITE_ERRORS, DamagedError, JournalError, expl
 from tuner.journal.files import make_directory, make_durable
 from tuner.journal.lock import Lock, Mark
 from tuner.journal.records import BackupInfo
+from tuner.journal.sqlite import Database
 
 
 def backup(db: Database, source: Path, target: Path) -> BackupInfo:

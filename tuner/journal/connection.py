@@ -11,9 +11,8 @@ such a file gives up the locks of all connections in the process, as POSIX wants
 import sqlite3
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from tuner.journal.errors import SQLITE_ERRORS, JournalError, explain
+from tuner.journal.sqlite import Database
 
 _MOST_WAL_BYTES = 64 * 1024 * 1024  # a long reader lets the log grow; afterwards it is cut back to this
 _WAIT_S = 5.0

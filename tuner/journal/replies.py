@@ -8,11 +8,10 @@ that only goes forward: a wall clock that jumps must not make a client's retry a
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 
-from sqlite_utils import Database
-
 from tuner.journal.chain import GENESIS, chained
 from tuner.journal.errors import DuplicateRequestError
 from tuner.journal.records import Reply
+from tuner.journal.sqlite import Database
 
 UNOWNED = ""  # of a reply given by 0.1.0, which did not know whose request it was
 _COLUMNS = "n, owner, request_id, digest, reply, at, ran_s, hash"

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from sqlite_utils import Database
-
 from tuner.basics.text import counted
 from tuner.journal import backup as backups
 from tuner.journal import replies, verify
@@ -31,6 +29,7 @@ from tuner.journal.files import make_directory, make_durable
 from tuner.journal.lock import Lock, Mark, read_mark
 from tuner.journal.presence import Presence
 from tuner.journal.records import BackupInfo, CampaignRow, NewRow, Reply, Row, Snapshot, Verdict
+from tuner.journal.sqlite import Database
 
 FILE_NAME = "journal.sqlite"
 _COLUMNS = "seq, campaign, at, type, body, actor, hash"

@@ -3,10 +3,9 @@
 Every statement is executed by itself: a script would commit before it starts and leave half a migration behind.
 """
 
-from sqlite_utils import Database, Migrations
-
 from tuner.journal import replies
 from tuner.journal.errors import DamagedError, JournalError
+from tuner.journal.sqlite import Database, Migrations
 
 SET = "tuner.journal"
 FIRST = "1 events, replies, campaigns, snapshots"

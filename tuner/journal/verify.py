@@ -17,8 +17,6 @@ What can be found, and what cannot:
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from tuner.basics.text import shown
 from tuner.journal import replies
 from tuner.journal import tables as schema
@@ -26,6 +24,7 @@ from tuner.journal.chain import GENESIS, link
 from tuner.journal.errors import SQLITE_ERRORS, DamagedError
 from tuner.journal.lock import Mark
 from tuner.journal.records import Verdict
+from tuner.journal.sqlite import Database
 from tuner.journal.tables import TRIGGERS
 
 CAMPAIGNS_OF_THE_JOURNAL = "SELECT campaign, min(seq), max(seq), count(*) FROM journal NOT INDEXED GROUP BY campaign"

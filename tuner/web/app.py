@@ -24,7 +24,7 @@ from tuner.web.people import sign_in, sign_out
 from tuner.web.photos import Photos
 from tuner.web.seat import KEYS, Seat
 from tuner.web.seats import Seats
-from tuner.web.shown import PAGES, Shown, seen
+from tuner.web.shown import PAGES, Shown, still_seen
 from tuner.web.steering import acknowledge, restrict
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
@@ -189,7 +189,7 @@ class Page:
         view = seat.view
         number = _number(fields.get("number", ""))
         of_history = key.action in ("exclude", "retract", "again") or (key.action == "repeat" and number > 0)
-        if key.needs is not None and not of_history and fields.get("seen") != seen(view):
+        if key.needs is not None and not of_history and not still_seen(key, fields.get("seen", ""), view):
             seat.refuse(CannotError("refused.closed"))
             return
         about: tuple[CampaignView, TrialView | JudgmentView] | None = None

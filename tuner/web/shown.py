@@ -62,6 +62,12 @@ def seen(view: CampaignView | None) -> str:
     return f"{view.duel.number if view.duel else 0}.{view.trial.number if view.trial else 0}"
 
 
+def still_seen(key: Key, sent: str, view: CampaignView | None) -> bool:
+    """Whether a form is about what is there now; an answer is about its question, whatever is made meanwhile."""
+    now = seen(view)
+    return sent.partition(".")[0] == now.partition(".")[0] if key.action == "answer" else sent == now
+
+
 class Shown:
     """Everything that one seat sees now."""
 

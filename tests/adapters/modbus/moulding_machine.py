@@ -16,6 +16,7 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
 from tests.adapters.helpers import changed
+from tests.patience import PATIENT_S
 from tuner.adapter import ParameterInfo
 
 PARAMETERS = (
@@ -190,7 +191,7 @@ class Plant:
         self.run(self._rest())
         self.off()
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
+        self.thread.join(PATIENT_S)
         self.loop.close()
 
     async def _rest(self):

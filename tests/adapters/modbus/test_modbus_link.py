@@ -22,6 +22,7 @@ from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
 from tests.adapters.helpers import lost_in_a_trial
 from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, TAG, Plant, made_from, silent_server, table
+from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
 
@@ -199,7 +200,7 @@ class SerialPlant(Plant):
     def close(self):
         super().close()
         os.write(self.hung_up, b"x")
-        self.wire.join(10)
+        self.wire.join(PATIENT_S)
         for descriptor in (*self.masters, *self.slaves, self.hang_up, self.hung_up):
             os.close(descriptor)
 

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from tests.adapters.opcua.moulding_machine import Press, made_from
+from tests.patience import PATIENT_S
 
 
 @pytest.fixture(scope="module")
@@ -35,5 +36,5 @@ def adapters(press):
     for adapter in made:
         adapter.close()
     for thread in set(threading.enumerate()) - before:
-        thread.join(5)
+        thread.join(PATIENT_S)
         assert not thread.is_alive()

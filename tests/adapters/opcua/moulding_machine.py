@@ -18,6 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
 from tests.adapters.helpers import changed
+from tests.patience import PATIENT_S
 from tuner.adapter import ParameterInfo
 
 URI = "urn:example:press"
@@ -170,7 +171,7 @@ class Press:
     def close(self):
         self.run(self.server.stop())
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
+        self.thread.join(PATIENT_S)
         self.loop.close()
 
     def put(self, name, value, status=None):

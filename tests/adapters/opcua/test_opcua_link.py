@@ -11,6 +11,7 @@ from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
 from tests.adapters.helpers import lost_in_a_trial
 from tests.adapters.opcua.moulding_machine import GOOD, PARAMETERS, made_from, table
+from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
 
@@ -87,7 +88,7 @@ def test_a_server_that_speaks_another_protocol_is_a_lost_link():
         with pytest.raises(LinkError):
             adapter.open(5.0)
         adapter.close()
-        thread.join(5)
+        thread.join(PATIENT_S)
 
 
 def test_it_can_be_closed_twice_and_does_not_answer_afterwards(adapter):

@@ -28,7 +28,7 @@ def tiny(tmp_path_factory):
     out = tmp_path_factory.mktemp("paper")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(plan.SCALES, "quick", TINY)
-        shown = paper("--quick", "--out", str(out), "--workers", "2")
+        shown = paper("--quick", "--out", str(out), "--workers", "1")
     assert shown.exit_code == 0, shown.output
     return out, shown
 

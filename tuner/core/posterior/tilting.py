@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
-from scipy.stats.qmc import Sobol
 
 from tuner.core.posterior.orthant import FloatArray, IntArray, greedy_cholesky, interval_mean, log_interval, rank_starts
 
@@ -220,6 +219,8 @@ def log_box_tilting(
 
 def _estimate(tilt: Tilt, points: int, seed: np.random.SeedSequence) -> float:
     """Log probability from one scrambled Sobol sequence."""
+    from scipy.stats.qmc import Sobol  # slow to import, and no proposal needs it
+
     sobol = Sobol(tilt.mu.size - 1, scramble=True, rng=np.random.default_rng(seed))
     _, log_weight = _propose(tilt, np.ascontiguousarray(sobol.random(points).T))
     return float(logsumexp(log_weight)) - math.log(points)

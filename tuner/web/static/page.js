@@ -10,7 +10,8 @@
 
   const key = () => {
     const seen = document.querySelector(".answers input[name=seen]");
-    return seen ? seen.value : "";
+    const [duel, part] = (seen ? seen.value : "").split(".");
+    return duel === "0" ? part : duel; // a question stays the same while the machine makes other parts
   };
 
   function noteQuestion() {

@@ -1,0 +1,112 @@
+"""`python -m tuner` in a moment: tests start it hundreds of times, and most of each start is imports.
+
+What tests start is forked from a process in which everything is imported (`tests/warm_process.py`; one for each process
+of pytest) and becomes a child of whoever asked for it. Where TUNER_COLD is set, as in `make test-all`, and in tests
+with the fixture `cold`, everything is started as users start it.
+"""
+
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.warm_process import Given, intercept, streams
+
+ROOT = Path(__file__).parents[1]
+SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from tests.warm_process import serve; serve(sys.argv[2])"
+FIXED = ("PYTHON", "LANG", "LC_", "OPENBLAS", "OMP")  # what Python reads only when it starts
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Warm:
+    """The process in which everything is imported, from the side of the tests."""
+
+    def __init__(self) -> None:
+        self.cold = bool(os.environ.get("TUNER_COLD"))
+        self.process: subprocess.Popen[bytes] | None = None
+        self._directory = ""
+        self._lock = threading.Lock()
+
+    def start(self, given: Given) -> int | None:
+        """The number of a forked process; None for what is not `python -m tuner`, or in surroundings of its own."""
+        words, environ = given["args"], given["env"] or os.environ
+        own = ("shell", "preexec_fn", "executable", "cwd", "pass_fds")
+        if self.cold or isinstance(words, str) or list(words[:3]) != [sys.executable, "-m", "tuner"]:
+            return None
+        if any(given[name] for name in own) or _fixed(environ) != _fixed(os.environ):
+            return None
+        wanted = {
+            "words": [os.fspath(word) for word in words[3:]],
+            "environ": dict(environ),
+            "session": given["start_new_session"],
+            "parent": os.getpid(),
+        }
+        with self._lock:
+            return self._forked(json.dumps(wanted).encode(), streams(given))
+
+    def _forked(self, message: bytes, descriptors: list[int]) -> int:
+        """Ask for a process; while this one is a subreaper, what the other leaves behind becomes its child."""
+        self._begin()
+        prctl = ctypes.CDLL(None).prctl
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+            asked.connect(f"{self._directory}/warm")
+            prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            try:
+                socket.send_fds(asked, [len(message).to_bytes(4, "big")], descriptors)
+                asked.sendall(message)
+                return int(asked.makefile().read())
+            finally:
+                prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+    def _begin(self) -> None:
+        if self.process is not None:
+            return
+        self._directory = tempfile.mkdtemp(prefix="warm-")
+        ready, theirs = os.pipe()
+        command = [sys.executable, "-P", "-c", SERVE, str(ROOT), self._directory, str(theirs)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs])
+        os.close(theirs)
+        with os.fdopen(ready) as waited_for:
+            assert waited_for.read() == "ready", "the process from which others are forked did not start"
+
+    def end(self) -> None:
+        """End it, when all tests have run; what was forked from it does not notice."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for left in Path(self._directory).iterdir():
+                left.unlink()
+            Path(self._directory).rmdir()
+
+
+def _fixed(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith(FIXED) and "HASH" not in name}
+
+
+WARM = Warm()
+
+
+def pytest_configure() -> None:
+    """From now on Popen forks."""
+    intercept(WARM.start)
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind."""
+    WARM.end()
+
+
+@pytest.fixture
+def cold() -> Iterator[None]:
+    """Start everything as users start it."""
+    before, WARM.cold = WARM.cold, True
+    yield
+    WARM.cold = before
