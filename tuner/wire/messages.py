@@ -12,6 +12,7 @@ from tuner.wire.machine_views import ParameterView as ParameterView
 from tuner.wire.machine_views import WaitingView as WaitingView
 from tuner.wire.steering_views import AlarmsBody as AlarmsBody
 from tuner.wire.steering_views import AlarmView as AlarmView
+from tuner.wire.steering_views import ContractView as ContractView
 from tuner.wire.steering_views import RestrictionView as RestrictionView
 from tuner.wire.told import Moment
 from tuner.wire.told import Told as Told
@@ -170,34 +171,6 @@ class BudgetView(Told):
     scrap_limit: int | None
     questions_left_this_hour: int | None
     estimated_s: float | None = Field(description="seconds to the end at the present pace; None: not known")
-
-
-class ContractView(Told):
-    """The scrap contract: what was agreed, what happened, and what is known of the newest proposal under it."""
-
-    rate: float = Field(description="largest share of the parts that may be scrap")
-    strictness: str = Field(description="expected or certain")
-    confidence: float = Field(description="of `certain`, and of `low`")
-    budget: int | None = Field(description="largest number of scrap parts in all; None: as the rate says")
-    parts: int = Field(description="parts made so far, scrap among them")
-    scrap: int
-    left: int = Field(description="how much more scrap there may be")
-    allowed: float = Field(description="the risk that the next part may run: it follows what really happened")
-    known_ground: bool = Field(description="whether only known ground is used: another scrap part would break it")
-    held: bool = Field(False, description="whether tuning is held because no setting is known that keeps the contract")
-    trial: int | None = Field(None, description="the newest proposal of the model; what follows is about it")
-    p_valid: float | None = Field(None, description="its chance to give a part")
-    low: float | None = Field(None, description="with the confidence its setting gives at least this share of parts")
-    base: float | None = Field(None, description="the share of scrap by chance, whatever the setting")
-    stage: str | None = Field(None, description="grow, inside, known ground or again")
-    refused: dict[str, float | int | str] | None = Field(
-        None, description="the most promising setting that is not tried under the contract"
-    )
-    refused_better: float | None = Field(None, description="its chance to be better than the champion")
-    refused_risk: float | None = Field(None, description="its chance to be scrap")
-    unreached: float | None = Field(
-        None, description="share of the likely valid ground that cannot be reached under this contract"
-    )
 
 
 class PolicyView(Told):

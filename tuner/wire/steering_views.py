@@ -1,4 +1,4 @@
-"""What people steer a campaign by: parameters restricted for a while, and alarms with their history."""
+"""What people steer a campaign by: parameters restricted for a while, alarms with their history, the scrap contract."""
 
 from pydantic import Field
 
@@ -53,3 +53,31 @@ class AlarmsBody(Told):
 
     alarms: list[AlarmView]
     more: bool
+
+
+class ContractView(Told):
+    """The scrap contract: what was agreed, what happened, and what is known of the newest proposal under it."""
+
+    rate: float = Field(description="largest share of the parts that may be scrap")
+    strictness: str = Field(description="expected or certain")
+    confidence: float = Field(description="of `certain`, and of `low`")
+    budget: int | None = Field(description="largest number of scrap parts in all; None: as the rate says")
+    parts: int = Field(description="parts made so far, scrap among them")
+    scrap: int
+    left: int = Field(description="how much more scrap there may be")
+    allowed: float = Field(description="the risk that the next part may run: it follows what really happened")
+    known_ground: bool = Field(description="whether only known ground is used: another scrap part would break it")
+    held: bool = Field(False, description="whether tuning is held because no setting is known that keeps the contract")
+    trial: int | None = Field(None, description="the newest proposal of the model; what follows is about it")
+    p_valid: float | None = Field(None, description="its chance to give a part")
+    low: float | None = Field(None, description="with the confidence its setting gives at least this share of parts")
+    base: float | None = Field(None, description="the share of scrap by chance, whatever the setting")
+    stage: str | None = Field(None, description="grow, inside, known ground or again")
+    refused: dict[str, float | int | str] | None = Field(
+        None, description="the most promising setting that is not tried under the contract"
+    )
+    refused_better: float | None = Field(None, description="its chance to be better than the champion")
+    refused_risk: float | None = Field(None, description="its chance to be scrap")
+    unreached: float | None = Field(
+        None, description="share of the likely valid ground that cannot be reached under this contract"
+    )

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from tuner.core.linalg import FloatArray, IntArray
 from tuner.core.optimizer.acquisition import LogValidity, MeanValue
-from tuner.core.optimizer.ledger import Ledger
+from tuner.core.optimizer.ledger import Ledger, TellError
 from tuner.core.optimizer.strategy import Refitting, Strategy
 from tuner.core.optimizer.surface import Surface, mean_surface
 from tuner.core.optimizer.validity import prior_fit, validity_surface
@@ -57,6 +57,12 @@ class Knowledge:
     def space(self) -> Space:
         """Where the next setting may lie; rows mean the same as in the ledger's."""
         return self.ground or self.ledger.space
+
+    def with_champion(self) -> Self:
+        """Return itself, or say that nothing can be recommended yet."""
+        if self.champion_id is None:
+            raise TellError("nothing can be recommended before there is a valid trial")
+        return self
 
     @property
     def led_by_model(self) -> bool:

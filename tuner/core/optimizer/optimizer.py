@@ -11,14 +11,14 @@ from tuner.core.optimizer.contract import Account, Contract, Strictness, outcome
 from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.fit_json import fit_from, fit_json
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, Remembering, choose_next
-from tuner.core.optimizer.ledger import Ledger, TellError
+from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import (
     AcquisitionName,
     Choice,
     Fits,
     Knowledge,
     ValidityName,
-    information_weight,
+    is_eiig,
     learn,
 )
 from tuner.core.optimizer.questions import Asked, Question
@@ -86,7 +86,7 @@ class Optimizer:
         learner: Learner = learn,
         chooser: Chooser = choose_next,
     ) -> None:
-        if acquisition not in ACQUISITIONS and not _is_eiig(acquisition):
+        if acquisition not in ACQUISITIONS and not is_eiig(acquisition):
             raise ValueError(f"there is no acquisition {acquisition!r}; choose one of {', '.join(ACQUISITIONS)}")
         if validity not in VALIDITIES:
             raise ValueError(f"there is no validity model {validity!r}; choose one of {', '.join(VALIDITIES)}")
@@ -268,7 +268,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        return recommended_setting(_with_champion(self.learned()), self.strategy, self._rng(1))
+        return recommended_setting(self.learned().with_champion(), self.strategy, self._rng(1))
 
     def recommendation(self, known: Knowledge | None = None) -> Recommended:
         """Return the setting believed best where parts are likely, with its evidence and its process window.
@@ -279,7 +279,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        return recommended(_with_champion(known or self.learned()), self.strategy, self._rng(1))
+        return recommended((known or self.learned()).with_champion(), self.strategy, self._rng(1))
 
     def question(self) -> Question | None:
         """Return the next duel worth asking, or None.
@@ -389,22 +389,8 @@ class Optimizer:
         return optimizer
 
 
-def _with_champion(known: Knowledge) -> Knowledge:
-    if known.champion_id is None:
-        raise TellError("nothing can be recommended before there is a valid trial")
-    return known
-
-
 def _whole(name: str, number: Any) -> int:
     """Return a whole number that is not negative, or say that it is none."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
         raise ValueError(f"{name} must be a whole number, zero or more, got {number!r}")
     return int(number)
-
-
-def _is_eiig(acquisition: str) -> bool:
-    try:
-        information_weight(acquisition)
-    except (ValueError, AttributeError):
-        return False
-    return True

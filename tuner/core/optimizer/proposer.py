@@ -248,6 +248,15 @@ def information_weight(acquisition: str, plain: float = ACQUIRING.information_we
     return weight
 
 
+def is_eiig(acquisition: str) -> bool:
+    """Say whether it is "eiig" or "eiig-k"."""
+    try:
+        information_weight(acquisition)
+    except (ValueError, AttributeError):
+        return False
+    return True
+
+
 def _varied(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> SkewGP:
     """Return the model with lengthscales drawn around the fitted ones, alike for the coordinates of a parameter."""
     model, space = known.model, known.ledger.space
