@@ -114,7 +114,18 @@ def test_a_bad_request_is_not(request_):
         check("Request", request_)
 
 
-MAPS = {"setting", "requested", "read_back", "measurements", "heads", "importance", "operators", "steps", "terms", "told"}
+MAPS = {
+    "setting",
+    "requested",
+    "read_back",
+    "measurements",
+    "heads",
+    "importance",
+    "operators",
+    "steps",
+    "terms",
+    "told",
+}
 
 
 def more(value):
