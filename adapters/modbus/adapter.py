@@ -174,7 +174,9 @@ class ModbusAdapter(HandshakeAdapter[ModbusSettings]):
         try:
             data = struct.pack(FORMATS[place.form], raw if place.form.startswith("float") else round(raw))
         except (struct.error, OverflowError) as error:
-            raise RefusedError(say("machine.does_not_fit", name=name, value=float(raw), type=place.form)) from error
+            raise RefusedError(
+                say("machine.does_not_fit", name=name, value=say("value.number", number=f"{raw:g}"), type=place.form)
+            ) from error
         words = self._words(data)
         return words if self.settings.word_order == "big" else words[::-1]
 

@@ -35,5 +35,5 @@ def variant(name: str, kind: ua.VariantType, raw: Raw) -> ua.Variant:
     elif kind is ua.VariantType.Double or (kind is ua.VariantType.Float and abs(raw) <= _LARGEST_FLOAT):
         value = float(raw) if math.isfinite(raw) else None
     if value is None:
-        raise RefusedError(say("machine.does_not_fit", name=name, value=written(raw), type=kind.name))
+        raise RefusedError(say("opcua.does_not_fit", name=name, value=written(raw), type=kind.name))
     return ua.Variant(value, kind)

@@ -152,4 +152,6 @@ def _packed(name: str, place: S7Place, raw: Raw) -> bytes:
     try:
         return struct.pack(FORMATS[place.form], raw if place.form in FLOATS else round(raw))
     except (struct.error, OverflowError) as error:
-        raise RefusedError(say("machine.does_not_fit", name=name, value=float(raw), type=place.form)) from error
+        raise RefusedError(
+            say("machine.does_not_fit", name=name, value=say("value.number", number=f"{raw:g}"), type=place.form)
+        ) from error

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.compute.helpers import SETTINGS, payload, told
 from tests.core.helpers import MIXED
 from tuner import Choice, Continuous, Integer, Optimizer, Space
-from tuner.compute.fallback import FAR, FILL, REPEAT, STEP
 from tuner.compute.tasks import fallback
 from tuner.core.space.parameters import SpaceError
 
@@ -17,12 +16,16 @@ def propose(optimizer):
     return fallback(json.loads(json.dumps(payload(optimizer))))
 
 
+def why(proposal):
+    return proposal["told"]["reason"]["code"]
+
+
 def test_a_fallback_is_a_small_new_step_from_the_champion():
     optimizer = told()
     found = propose(optimizer)
     proposal = found["proposal"]
     assert proposal["kind"] == "fallback"
-    assert proposal["reason"] == STEP
+    assert why(proposal) == "why.small_step"
     assert (proposal["number"], proposal["opponent"]) == (9, 3)
     assert (proposal["p_better"], proposal["p_valid"]) == (None, None)
     assert proposal["setting"] == MIXED.checked(proposal["setting"])
@@ -56,7 +59,7 @@ def test_without_a_champion_the_fallback_is_far_from_everything_tried():
     assert propose(optimizer)["proposal"]["distance"] is None
     optimizer.tell_outcome(optimizer.add({"x": 0.1, "y": 0.1}), False)
     proposal = propose(optimizer)["proposal"]
-    assert proposal["reason"] == FILL
+    assert why(proposal) == "why.no_champion"
     assert proposal["opponent"] is None
     assert proposal["distance"] > 0.8
 
@@ -78,7 +81,7 @@ def test_a_champion_at_a_constraint_is_left_inwards():
     for asks in range(20):
         later = Optimizer.from_state(corner, {**optimizer.state(), "asks": asks})
         proposal = propose(later)["proposal"]
-        assert proposal["reason"] == STEP
+        assert why(proposal) == "why.small_step"
         assert sum(proposal["setting"].values()) <= 1
 
 
@@ -89,13 +92,13 @@ def test_a_grid_is_used_up_near_the_champion_first_and_repeated_only_at_the_end(
     reasons, settings = [], [{"n": 1, "c": "a"}]
     for _ in range(6):
         proposal = propose(optimizer)["proposal"]
-        reasons.append(proposal["reason"])
+        reasons.append(why(proposal))
         settings.append(proposal["setting"])
         optimizer.tell_outcome(optimizer.add(proposal["setting"]), True)
     assert [tuple(s.values()) for s in settings[:4]].count((1, "a")) == 1
     assert len({tuple(s.values()) for s in settings[:6]}) == 6
-    assert reasons[-1] == REPEAT
-    assert set(reasons[:-1]) <= {STEP, FAR}
+    assert reasons[-1] == "why.repeated"
+    assert set(reasons[:-1]) <= {"why.small_step", "why.farther_off"}
     assert grid.checked(settings[-1]) == settings[-1]
 
 

@@ -63,7 +63,7 @@ async def test_a_campaign_through_the_pool_is_bit_for_bit_the_optimizers_own(pai
     for _ in range(9):
         proposal = reference.ask()
         found = await pair.submit("next_step", payload(fold) | {"state": fold.state() | model}).result(PATIENT_S)
-        assert found["proposal"] == vars(proposal)
+        assert found["proposal"] == proposal.to_json()
         model = found["model"]
         fold.ledger.add_proposal(proposal)
         for optimizer in (reference, fold):

@@ -58,7 +58,7 @@ def test_a_proposal_is_the_optimizers_own_and_carries_what_asking_changed():
     found = through_json(tasks.next_step, payload(optimizer))
     reference = Optimizer.from_state(MIXED, optimizer.state(), strategy=STRATEGY)
     proposal = reference.ask()
-    assert found["proposal"] == vars(proposal)
+    assert found["proposal"] == proposal.to_json()
     state = reference.state()
     assert found["model"] == {name: state[name] for name in ("asks", "leader", "doubted", "fits")}
     assert found["model"]["asks"] == 1

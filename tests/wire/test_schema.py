@@ -115,7 +115,7 @@ def test_a_bad_request_is_not(request_):
 
 
 MAPS = {"setting", "requested", "read_back", "measurements", "heads", "importance"}
-MAPS |= {"operators", "standing", "steps", "terms"}
+MAPS |= {"operators", "standing", "steps", "terms", "told"}
 
 
 def more(value):

@@ -186,7 +186,7 @@ class Jobs(ABC):
         """Take no more jobs, and tell those who wait that there will be no result."""
         self._closed = True
         for work in list(self._under_way.values()):
-            self._settle(work, ComputeCancelled(say("compute.cancelled", task=work.name)))
+            self._settle(work, ComputeCancelled(say("compute.cancelled_closed", task=work.name)))
 
     @abstractmethod
     def _begin(self, work: Computation) -> None:
