@@ -54,6 +54,7 @@ class CommandSettings(AdapterSettings):
     )
     directory: Path | None = Field(None, description="where the program runs; none: where tuner runs")
     environment: dict[str, str] = Field(default_factory=dict, description="variables set for the program; no secrets")
+    tell_manual: bool = Field(False, description="tell the program also of parameters that people change by hand")
     stop_s: float = Field(1.0, ge=0, le=60, description="time between asking a late program to stop and ending it")
 
 
@@ -77,6 +78,11 @@ class CommandAdapter(Adapter[CommandSettings]):
         self._guard = Guard(settings.stop_s)
         # a program without "apply" is given it with the trial: until then it is the known-good one
         self._setting: dict[str, Value] = {parameter.name: parameter.start for parameter in parameters}
+
+    @classmethod
+    def takes(cls, settings: CommandSettings, parameter: str) -> bool:
+        """Told when a person has made the change, with the rest of the setting."""
+        return settings.tell_manual
 
     @classmethod
     def complaints(cls, settings: CommandSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:

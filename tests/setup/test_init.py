@@ -115,6 +115,8 @@ def test_what_people_say_of_a_parameter_comes_into_a_configuration_that_is_right
     assert known["heat"].resolution == 0.5
     assert (known["strokes"].called, known["strokes"].manual) == ("Hübe", False)
     assert (known["speed"].kind, known["speed"].step) == ("stepped", 2.6)
+    made = CliRunner().invoke(cli, ["adapters", "rehearse", str(tmp_path / "press" / "tuner.toml"), "--yes"])
+    assert "a valid part" in made.output, "the practice machine is told of what people change too"
 
 
 def test_an_adapter_s_own_keys_are_asked_for_and_checked(tmp_path):

@@ -104,6 +104,7 @@ def _practice(program: tuple[str, ...]) -> list[str]:
         "",
         "[campaign.adapter.settings]",
         f"argv = {toml_value(program)}",
+        "tell_manual = true  # it is told of changes by hand too: it is only a program",
     ]
 
 
