@@ -91,9 +91,9 @@ def test_a_column_shows_tag_setting_photo_and_first_what_differs_where_there_is_
     lines = text.splitlines()
     assert len(lines) <= 12
     assert lines[0].rstrip() == "1 LEFT"
-    assert lines[4].split() == ["p11", "▲", "2.00", "mm", "+1.00"]
+    assert lines[2].split() == ["p11", "▲", "2.00", "mm", "+1.00"]
     assert "photo /photos/P7.jpg" in text
-    assert lines[-2] == "+ 6"
+    assert lines[-2] == "+ 4"
     whole = drawing.column(Words("en"), have, "1 LEFT", part, setting, 40, 40).plain
     assert "+ " not in whole
     assert whole.count(" mm") == 12

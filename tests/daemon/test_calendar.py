@@ -1,4 +1,4 @@
-"""What the calendar does by itself: backups, replies that are forgotten, questions that waited for their window."""
+"""What the calendar does by itself: backups, forgotten replies, questions that waited, restrictions that end."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -65,4 +65,23 @@ async def test_a_question_that_waits_for_its_window_is_asked_by_the_wall_clock(t
         made.engine._publish = lambda name, one, state: one.event.type == "duel_asked" and asked.set()
         made.clock.now = datetime.now(UTC) + timedelta(hours=2)
         await asyncio.wait_for(asked.wait(), PATIENT_S)
+        calendar.stop()
+
+
+@pytest.mark.asyncio
+async def test_a_restriction_ends_by_itself_and_the_journal_says_so(tmp_path):
+    async with desk(tmp_path) as made:
+        now, lifted = datetime.now(UTC), asyncio.Event()
+        made.clock.now = now
+        calendar = Calendar(made.engine.post, made.archive, made.clock, tmp_path / "backups")
+        calendar.start(24.0)
+        made.engine._follow = calendar.follow
+        made.engine._publish = lambda name, one, state: one.event.type == "restriction_lifted" and lifted.set()
+        await make(made.engine, "press", terms())
+        until = (now + timedelta(seconds=1)).isoformat()
+        await made.engine.post("press", c.Freeze(parameter="n", value=2, until=until, reason="worn"))
+        assert made.engine.states["press"].restrictions
+        made.clock.now = now + timedelta(seconds=2)
+        await asyncio.wait_for(lifted.wait(), PATIENT_S)
+        assert made.engine.states["press"].restrictions == ()
         calendar.stop()

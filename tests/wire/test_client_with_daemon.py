@@ -78,7 +78,8 @@ def test_a_viewer_may_look_and_nothing_else(as_role):
 
 def _some_body(model):
     some = {"duel": 1, "winner": 1, "trial": 1, "judgment": 1, "valid": True, "reason": "r", "lot": "l", "config": "x"}
-    some |= {"name": "n", "role": "operator", "pin": "4711", "number": 1, "change": 1}
+    some |= {"name": "n", "role": "operator", "pin": "4711", "number": 1, "change": 1, "alarm": 1}
+    some |= {"parameter": "x1", "value": 1.0}
     some |= {"source": "f", "trials": [{"setting": {"x1": 1.0, "x2": 1.0}, "valid": True}]}
     return {name: some[name] for name, field in model.model_fields.items() if field.is_required()}
 

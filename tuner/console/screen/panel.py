@@ -19,7 +19,7 @@ from tuner.wire.messages import CampaignView
 if TYPE_CHECKING:
     from tuner.console.screen.app import ConsoleApp
 
-_LEAST_PLOT = 13  # lines: a picture, its axis, its title and its legend
+_LEAST_PLOT = 11  # lines: a picture, its axis, its title and its legend
 
 
 class Panel(Line):
