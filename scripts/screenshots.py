@@ -26,7 +26,8 @@ PAGES: tuple[tuple[str, str, int, Scheme], ...] = (
     ("page-duel-1024", "/", 1024, "light"),
     ("page-zh-768", "/", 768, "light"),
     ("page-engineer-1920", "/engineer", 1920, "light"),
-    ("page-history-1024", "/history", 1024, "light"),
+    ("page-history-768", "/history", 768, "light"),
+    ("page-board-1920", "/board", 1920, "dark"),
 )
 SCALE = 0.72
 MOULD = """
@@ -113,6 +114,14 @@ async def mould_shots(running) -> None:
                     await hands.until(lambda: hands.app.screen is hands.app.main)
 
 
+async def picture_shots(running) -> None:
+    """Parts as half blocks."""
+    async with console(running, "press", (80, 24)) as hands:
+        await hands.question()
+        await hands.until(lambda: "▀" in hands.text("#left"))
+        await save(hands, "duel-pictures-80x24")
+
+
 async def other_shots(running) -> None:
     """Approval, waiting, and a machine at fault."""
     async with console(running, "oven", (80, 24)) as hands:
@@ -151,11 +160,14 @@ def page_shots(browser: Browser) -> None:
     """The page as browsers show it, with pictures of parts; one in Chinese, which Textual's SVG draws too narrow."""
     with tempfile.TemporaryDirectory(prefix="tuner-") as pictures:
         text = campaign_text("press", trials=60, policy="graded = true", machine=f'pictures = "{pictures}"')
+        text += campaign_text("oven", trials=40).replace("approval = false", "approval = true")
+        text += campaign_text("mill", trials=40, machine="read_back_error = 0.5")
         with daemon(text) as running:
             running.start()
             with running.client("anna") as client:
                 tune_by_setting(client)
-            with served(running.state, "--photos", pictures, "--language", "en") as address:
+                until(client, "mill", lambda view: view.fault is not None)
+            with served(running.state, "--photos", pictures, "--language", "en", "--campaign", "press") as address:
                 for name, path, width, scheme in PAGES:
                     page_shot(browser, address, name, path, width, scheme)
 
@@ -163,7 +175,7 @@ def page_shots(browser: Browser) -> None:
 def tune_by_setting(client: Client) -> None:
     """Answer some questions as the known costs tell, for the machine shows pictures instead."""
     problem = get_problem("sasena")
-    for _ in range(6):
+    for _ in range(10):
         view = until(client, "press", lambda view: view.duel is not None)
         sides = (view.duel.left, view.duel.right)
         costs = [float(problem.evaluate(np.array([list(side.setting.values())]))[0]) for side in sides]
@@ -184,7 +196,9 @@ def page_shot(browser: Browser, address: str, name: str, path: str, width: int, 
     if path != "/":
         page.goto(address + path)
     if path == "/engineer":
-        page.get_by_role("img", name="along x2").wait_for(timeout=120_000)
+        page.get_by_role("img", name="Chance to win against the champion").first.wait_for(timeout=120_000)
+    if path == "/history":
+        page.locator("tr[data-kind]").first.wait_for()
     page.screenshot(path=PLACE / f"{name}.png", full_page=path == "/engineer")
     page.close()
 
@@ -200,6 +214,11 @@ def main() -> None:
             until(client, "mill", lambda view: view.fault is not None)
         asyncio.run(mould_shots(running))
         asyncio.run(other_shots(running))
+        with tempfile.TemporaryDirectory(prefix="tuner-") as pictures:
+            shown = campaign_text("press", trials=20, machine=f'pictures = "{pictures}"')
+            with daemon(shown) as other:
+                other.start()
+                asyncio.run(picture_shots(other))
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for svg in sorted(PLACE.glob("*.svg")):

@@ -7,7 +7,7 @@ import pytest
 from tuner.console import campaign_text, requests
 from tuner.console.campaign_text import bar, fit, pad, rows
 from tuner.console.language import Words
-from tuner.console.pages.champion import window
+from tuner.console.pages.champion import ChampionPage, window
 from tuner.console.pages.history import judged
 from tuner.console.requests import CannotError
 from tuner.console.screen import drawing
@@ -15,6 +15,7 @@ from tuner.console.screen.large_letters import large_letters
 from tuner.console.screen.plot import place, plot
 from tuner.wire.messages import (
     CampaignView,
+    ChampionBody,
     EventMessage,
     JudgmentView,
     MachineView,
@@ -22,7 +23,7 @@ from tuner.wire.messages import (
     TrialView,
     WaitingView,
 )
-from tuner.wire.model_answers import SliceView, WindowView
+from tuner.wire.model_answers import Recommendation, SliceView, WindowView
 from tuner.wire.operations import Operations
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -222,6 +223,18 @@ def test_a_process_window_is_shown_in_units_and_of_a_choice_by_its_options():
     assert window(Words("en"), number, X) == "[2.50 to 4.25 mm]"
     choice = WindowView(name="k", low=None, high=None, below="", above="", options=["a", "b"])
     assert window(Words("en"), choice, X) == "[a, b]"
+
+
+def test_a_process_window_is_shown_also_of_a_parameter_with_a_label():
+    page = ChampionPage("press")
+    page.body = ChampionBody(champion=trial(1), judgments=[])
+    number = WindowView(name="x", low=2.5, high=4.25, below="valid", above="better", options=[])
+    page.recommended = Recommendation(
+        setting={"x": 3.0}, champion=trial(1), same_as_champion=False, p_better=0.6, p_valid=0.9, window=[number]
+    )
+    have = view(parameters=[X.model_copy(update={"label": "gap at the nozzle"})])
+    lines = [line.plain for line in page.lines(Words("en"), None, have)]
+    assert any("gap at the nozzle" in line and "[2.50 to 4.25 mm]" in line for line in lines)
 
 
 def test_a_plot_has_the_chance_to_be_better_from_0_to_100_percent():

@@ -147,7 +147,8 @@ def test_pictures_are_zoomed_and_moved_alike_by_buttons_fingers_and_keys(page):
     assert scales(page) == [1, 1]
     page.keyboard.press("i")
     assert page.locator("[data-zoom]:visible").count() == 1
-    page.keyboard.press("i")
+    page.get_by_role("button", name="the other").click()
+    assert page.locator(".parts.only-right").count() == 1
     page.keyboard.press("i")
     assert page.locator("[data-zoom]:visible").count() == 2
     if not page.evaluate("() => navigator.maxTouchPoints"):

@@ -9,6 +9,8 @@ import pytest
 
 from tests.daemon.running import campaign_text, daemon, until
 from tests.web.helpers import Forms, served
+from tuner.console.keyboard import GRADES, MAIN
+from tuner.web import shown
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -218,6 +220,11 @@ def test_what_people_type_is_text_and_nothing_else(forms):
     forms.sign_in('<script>alert("x")</script>')
     assert "<script>alert" not in forms.html
     assert "&lt;script&gt;" in forms.html
+
+
+def test_whatever_a_key_of_the_console_does_has_a_button():
+    offered = {key.shown for key in (*shown._BIG, *shown._SMALL, *GRADES)}
+    assert {key.shown for key in MAIN if key.ops} <= offered
 
 
 def nonsense(luck):

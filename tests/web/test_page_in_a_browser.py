@@ -155,7 +155,7 @@ def test_an_engineer_sees_what_the_model_believes_and_the_history_is_corrected_w
     page.keyboard.press("1")
     said(page, "taken")
     page.goto(f"{address}/engineer")
-    page.get_by_role("img", name="Each trial's chance to beat the champion").wait_for()
+    page.get_by_role("img", name="How many settings are believed better").wait_for()
     page.get_by_role("img", name="along x1").wait_for()
     page.get_by_role("heading", name="What matters most").wait_for()
 
@@ -196,14 +196,18 @@ def test_every_page_fits_and_an_answer_can_be_given_at_every_width(running, page
     for path in PAGES:
         page.goto(address + path)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, path
+        assert page.locator("main").bounding_box()["width"] >= 0.9 * width, path
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_every_page_is_for_everybody(page, address, scheme):
     page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390 if scheme == "dark" else 1024, "height": 844})
     for path in PAGES:
         page.goto(address + path)
         page.locator("main h1").wait_for()
+        if path == "/engineer":
+            page.get_by_role("img", name="Chance to win against the champion").first.wait_for()
         page.evaluate(AXE)
         found = page.evaluate("() => axe.run()")
         serious = [

@@ -57,7 +57,7 @@ dt { color: var(--quiet); } dd { margin: 0; }
     --accent: #1f5fa8; --recipe: #e3efdd; --champion: #fdf0d8; --alarm: #8a0000; }
   @page { margin: 15mm; }
   body { max-width: none; margin: 0; padding: 0; font-size: 10pt; } tr, img, li { break-inside: avoid; }
-  .figures img { padding: 0; }
+  .figures img { padding: 0; max-width: 48%; }
   table { font-size: 8.5pt; } td.why { min-width: 0; }
   .wide { overflow: visible; } h2 { break-after: avoid; } * { print-color-adjust: exact; }
 }

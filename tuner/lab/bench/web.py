@@ -157,8 +157,13 @@ class Tablet:
         finally:
             follower.cancel()
             await asyncio.gather(follower, return_exceptions=True)
-            if self._link is not None:
-                self._link[1].close()
+            await self.close()
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._link is not None:
+            await _hang_up(self._link[1])
+            self._link = None
 
     async def _answer(self, asked: str, key: str) -> None:
         begin = time.perf_counter()
@@ -178,7 +183,13 @@ class Tablet:
                 if line.startswith(b"data: look"):
                     news.set()
         finally:
-            writer.close()
+            await _hang_up(writer)
+
+
+async def _hang_up(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def measure(tablets: int, campaigns: int, answers: int, seconds: float, trial_s: float) -> Found:
@@ -222,6 +233,7 @@ async def _work(tablets: list[Tablet], seconds: float, answers: int) -> int:
     weight = 0
     for path in PARTS:
         weight += len((await first.request("GET", path))[1])
+    await first.close()
     until_s = time.monotonic() + seconds
     await asyncio.gather(*(one.work(until_s, answers) for one in tablets))
     return weight

@@ -153,6 +153,7 @@
       button.hidden = pictures().length < 2;
       button.setAttribute("aria-pressed", String(Boolean(large)));
       button.firstChild.data = large ? button.dataset.large : button.dataset.small;
+      document.querySelector("[data-look=turn]").hidden = !large || pictures().length < 2;
     }
   }
   // the place under the fingers stays where it is; no picture is moved out of its frame
@@ -189,7 +190,8 @@
   document.addEventListener("click", (event) => {
     const look = event.target.closest("[data-look]");
     if (!look) return;
-    if (look.dataset.look === "side") showLarge(large === "left" ? "right" : large ? "" : "left");
+    if (look.dataset.look === "side") showLarge(large ? "" : "left");
+    else if (look.dataset.look === "turn") showLarge(large === "left" ? "right" : "left");
     else zoomTo(zoom.scale * (look.dataset.look === "in" ? 1.6 : 1 / 1.6));
   });
   document.addEventListener("pointerdown", (event) => {
