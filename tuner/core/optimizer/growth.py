@@ -10,7 +10,7 @@ Glossary:
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -145,6 +145,13 @@ def keeping(
     limit = _of_setting(account.allowed, assurance.base)
     narrow = account.known_ground or limit < least
     return Keeping(known, strategy, contract, account, assurance, max(limit, least), narrow, rng)
+
+
+def recommending_within(strategy: Strategy, contract: Contract) -> Strategy:
+    """Return the strategy whose recommendations keep the contract's rate too."""
+    telling = strategy.telling
+    least = max(telling.recommended_validity, 1.0 - contract.rate)
+    return replace(strategy, telling=replace(telling, recommended_validity=least))
 
 
 def _of_setting(risk: float, base: float) -> float:

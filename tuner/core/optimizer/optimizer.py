@@ -10,6 +10,7 @@ import numpy as np
 from tuner.core.optimizer.contract import Account, Contract, Strictness, outcomes_of, settle
 from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.fit_json import fit_from, fit_json
+from tuner.core.optimizer.growth import recommending_within
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, Remembering, choose_next
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import (
@@ -107,6 +108,8 @@ class Optimizer:
             raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
         self.looks_per_part = float(looks_per_part)
         self.strategy = strategy or Strategy()
+        if self.contract is not None:
+            self.strategy = recommending_within(self.strategy, self.contract)
         self._learner, self._chooser = Remembering(learner), chooser
         self.ledger = Ledger(space)
         self._asks = 0
