@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tuner.lab.local_daemon import LocalDaemon
+from tuner.lab.local_daemon import START_S, LocalDaemon
 
 _HEAD = """
 [compute]
@@ -56,7 +56,7 @@ def campaign(name: str, *, trials: int, seconds: float, seed: int = 0, autostart
 
 
 @contextmanager
-def daemon(config: str, journal: Path | None = None) -> Iterator[LocalDaemon]:
+def daemon(config: str, journal: Path | None = None, start_s: float = START_S) -> Iterator[LocalDaemon]:
     """A daemon in a directory that is removed afterwards, if wanted with a journal to begin with."""
     with tempfile.TemporaryDirectory(prefix="tuner-") as directory:
         place = Path(directory)
@@ -66,5 +66,5 @@ def daemon(config: str, journal: Path | None = None) -> Iterator[LocalDaemon]:
             state.mkdir(mode=0o700)
             for file in journal.parent.glob(f"{journal.name}*"):
                 (state / file.name).write_bytes(file.read_bytes())
-        with LocalDaemon(place / "tuner.toml", state) as running:
+        with LocalDaemon(place / "tuner.toml", state, start_s) as running:
             yield running

@@ -13,6 +13,7 @@ from tuner.lab.bench.history import history
 from tuner.lab.bench.start import TRIALS, measure_start
 
 _ASKS = 20
+_PATIENT_S = 900.0  # a thousand campaigns on a busy machine
 _PROPOSALS = 4  # in a row: hyper-parameters are fitted anew once in so many
 # a process for each number of duels: the most memory that a process has had never falls
 _PROPOSE = (
@@ -82,14 +83,14 @@ def campaigns(counts: Sequence[int]) -> Iterator[Campaigns]:
             machines.campaign(f"line{number:04d}", trials=40, seconds=0.0, autostart=False) for number in range(count)
         )
         began_s = time.perf_counter()
-        with machines.daemon(text) as running, running.client() as client:
-            client.request("status", timeout_s=600.0)
+        with machines.daemon(text, start_s=_PATIENT_S) as running, running.client() as client:
+            client.request("status", timeout_s=_PATIENT_S)
             ready_s = time.perf_counter() - began_s
             waits = {}
             for op, name in (("status", None), ("snapshot", "line0000")):
                 sent_s = time.perf_counter()
                 for _ in range(_ASKS):
-                    client.request(op, name, timeout_s=600.0)
+                    client.request(op, name, timeout_s=_PATIENT_S)
                 waits[op] = (time.perf_counter() - sent_s) / _ASKS * 1000
             memory = memory_mb(running.pid), all_mb(running)
         yield Campaigns(count, ready_s, *memory, waits["status"], waits["snapshot"])
