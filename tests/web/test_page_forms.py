@@ -1,7 +1,9 @@
 """The page over plain HTTP: forms without script, and all that must not get through."""
 
 import random
+import socket
 import string
+from contextlib import closing
 from html import unescape
 from urllib.parse import urlencode
 
@@ -11,6 +13,7 @@ from tests.daemon.running import campaign_text, daemon, until
 from tests.web.helpers import Forms, served
 from tuner.console.keyboard import GRADES, MAIN
 from tuner.web import shown
+from tuner.web.serve import Listening
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -225,6 +228,11 @@ def test_what_people_type_is_text_and_nothing_else(forms):
 def test_whatever_a_key_of_the_console_does_has_a_button():
     offered = {key.shown for key in (*shown._BIG, *shown._SMALL, *GRADES)}
     assert {key.shown for key in MAIN if key.ops} <= offered
+
+
+def test_small_answers_are_sent_at_once():
+    with closing(Listening("127.0.0.1", 0).bind()) as bound:
+        assert bound.proto == socket.IPPROTO_TCP, "else asyncio leaves Nagle's wait of 40 ms on"
 
 
 def nonsense(luck):
