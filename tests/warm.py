@@ -31,6 +31,7 @@ class Warm:
 
     def __init__(self) -> None:
         self.cold = bool(os.environ.get("TUNER_COLD"))
+        self._fixed = _fixed(os.environ)  # of the process that is forked, whatever a test sets later
         self.process: subprocess.Popen[bytes] | None = None
         self._directory = ""
         self._lock = threading.Lock()
@@ -41,7 +42,7 @@ class Warm:
         own = ("shell", "preexec_fn", "executable", "cwd", "pass_fds")
         if self.cold or isinstance(words, str) or list(words[:3]) != [sys.executable, "-m", "tuner"]:
             return None
-        if any(given[name] for name in own) or _fixed(environ) != _fixed(os.environ):
+        if any(given[name] for name in own) or _fixed(environ) != self._fixed:
             return None
         wanted = {
             "words": [os.fspath(word) for word in words[3:]],
@@ -72,7 +73,8 @@ class Warm:
         self._directory = tempfile.mkdtemp(prefix="warm-")
         ready, theirs = os.pipe()
         command = [sys.executable, "-P", "-c", SERVE, str(ROOT), self._directory, str(theirs)]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs])
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(FIXED)} | self._fixed
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs], env=environ)
         os.close(theirs)
         with os.fdopen(ready) as waited_for:
             assert waited_for.read() == "ready", "the process from which others are forked did not start"

@@ -102,8 +102,14 @@ class Running:
 
     def wait_for(self, word: str) -> None:
         """Wait until the daemon has told the service manager so."""
-        while word not in self._notified.get(timeout=PATIENT_S):
-            pass
+        end = time.monotonic() + PATIENT_S
+        while True:
+            try:
+                if word in self._notified.get(timeout=0.5):
+                    return
+            except queue.Empty:
+                assert self.process is None or self.process.poll() is None, f"the daemon has ended:\n{self.log()}"
+                assert time.monotonic() < end, f"the daemon never said {word}:\n{self.log()}"
 
     def reload(self, text: str) -> None:
         """Give it another configuration."""
