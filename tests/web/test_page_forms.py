@@ -227,7 +227,8 @@ def test_what_people_type_is_text_and_nothing_else(forms):
 
 def test_whatever_a_key_of_the_console_does_has_a_button():
     offered = {key.shown for key in (*shown._BIG, *shown._SMALL, *GRADES)}
-    assert {key.shown for key in MAIN if key.ops} <= offered
+    of_its_own = {"k"}  # parameters are kept and narrowed by a form of the engineer's window
+    assert {key.shown for key in MAIN if key.ops} <= offered | of_its_own
 
 
 def test_small_answers_are_sent_at_once():
