@@ -39,6 +39,10 @@ VALUES = {
     "pin": "4711",
     "badge": "0042",
     "disabled": True,
+    "parameter": "x1",
+    "options": ("a",),
+    "until": "14:00",
+    "more": False,
 }
 
 

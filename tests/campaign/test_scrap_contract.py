@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.campaign.helpers import BEGIN, Driver, proposed, terms
+from tuner.basics.sentences import from_json
 from tuner.campaign.commands import ChangeTerms, KeepContract, Resume
 from tuner.campaign.effects import ComputeNext, basis, wanted
 from tuner.campaign.model_input import model_input
@@ -91,7 +92,7 @@ def test_the_worker_says_why_it_holds_and_without_a_model_the_known_good_setting
     payload = json.loads(json.dumps(model_input(driver.state)))
     answer = next_step(payload)
     assert answer["proposal"] is None
-    assert "budget of 1 is used up" in answer["hold"]
+    assert "budget of 1 is used up" in from_json(answer["hold"])
     assert fallback(payload)["proposal"]["setting"] == {"x": 5.0, "n": 2}
 
 

@@ -30,7 +30,7 @@ def test_a_person_is_added_changed_and_turned_away(running):
         (("add", "INES"), "2580\n", 1, "there is a person INES already"),
         (("add", "ben"), "1234\n", 1, "the first that anybody tries"),
         (("add", "ben"), "", 2, "first line of the input"),
-        (("pin", "nobody"), "2580\n", 1, "there is no person 'nobody'"),
+        (("pin", "nobody"), "2580\n", 1, 'there is no person "nobody"'),
         (("badge", "ines"), "04A2\n", 0, "ines"),
         (("disable", "ines"), "", 0, "no"),
         (("sessions", "--end", "7"), "", 1, "there is no session 7"),

@@ -170,5 +170,5 @@ def test_without_a_daemon_it_ends_with_a_sentence_and_the_exit_code(tmp_path):
 
 def test_a_campaign_that_is_not_there_is_named(running, terminal):
     lines = terminal("--campaign", "nowhere", "--operator", "lena")
-    lines.expect("there is no campaign 'nowhere'")
+    lines.expect('there is no campaign "nowhere"')
     assert lines.process.wait(PATIENT_S) == 1

@@ -46,6 +46,7 @@ def test_neither_adapter_nor_program_outlives_a_daemon_that_is_killed_in_the_mid
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.usefixtures("cold")  # a forked one has another command line
 def test_a_compute_process_that_cannot_notice_the_end_of_its_daemon_ends_with_it():
     with daemon(campaign_text(autostart=False)) as running:
         running.start()

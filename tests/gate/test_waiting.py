@@ -170,7 +170,7 @@ def test_a_door_that_stays_open_is_a_fault_when_the_patience_is_over_and_going_h
     assert bench.now_s > 400
     assert kinds[-3:] == ["campaign_held", "home_delayed", "home_answered"]
     assert bench.state.machine.home
-    assert any(said.endswith('"guard door", 0:32') for said in bench.said), "for ever: no limit is told"
+    assert any(said.endswith('"guard door" does not hold, 0:32') for said in bench.said), "for ever: no limit is told"
 
 
 @pytest.mark.parametrize(("scan_s", "held"), [(0.1, False), (4.9, False), (5.5, True)])

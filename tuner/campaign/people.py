@@ -170,21 +170,21 @@ class Freeze(CommandBase):
 
     parameter: _Parameter
     value: _VALUE = Field(description="the value to keep")
-    until: _Until = None
     reason: Needed = Field(description="why, for the record")
+    until: _Until = None
 
 
 class Narrow(CommandBase):
     """Narrow a parameter for a while: no setting is proposed outside."""
 
     parameter: _Parameter
+    reason: Needed = Field(description="why, for the record")
     low: _VALUE | None = Field(None, description="the lowest value; none: as it is")
     high: _VALUE | None = Field(None, description="the highest value; none: as it is")
     options: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=200)] = Field(
         (), description="of a choice: the options that are allowed"
     )
     until: _Until = None
-    reason: Needed = Field(description="why, for the record")
 
 
 class Free(CommandBase):
