@@ -89,12 +89,19 @@ def test_at_the_known_good_setting_a_gaussian_says_far_more_scrap_than_the_exact
     assert assurance.screen(here)[0] > 0.04
 
 
-@pytest.mark.parametrize("strictness", ["expected", "certain"])
-def test_a_connected_region_is_grown_into_until_its_optimum_is_reached(strictness):
+def reached(optimizer: Optimizer) -> float:
+    return optimizer.ledger.trials[optimizer.champion].setting["x"]
+
+
+@pytest.mark.parametrize(
+    ("strictness", "goal"),
+    # from .1 on towards .7: what must be certain grows more slowly, and is on its way after 15 parts (docs/safety.md)
+    [("expected", pytest.approx(0.7, abs=0.08)), ("certain", pytest.approx(0.5, abs=0.2))],
+)
+def test_a_connected_region_is_grown_into_from_the_known_good_setting(strictness, goal):
     optimizer = started(0.1, strictness=strictness)
     proposals = tune(optimizer, 15, lambda s: s["x"] < 0.8, lambda s: abs(s["x"] - 0.7))
-    champion = optimizer.ledger.trials[optimizer.champion].setting["x"]
-    assert champion == pytest.approx(0.7, abs=0.08) if strictness == "expected" else champion > 0.3
+    assert reached(optimizer) == goal
     assert optimizer.ledger.scrap <= 2
     for one in proposals:
         assert one.assured is not None
