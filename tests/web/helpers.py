@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from html import unescape
 from urllib.parse import urlencode, urlsplit
@@ -77,6 +78,12 @@ class Forms:
         status, _, self.html = self.request("GET", path)
         assert status == 200, (status, self.html)
         return self.html
+
+    def open_until(self, text, path="/"):
+        """Open a page until a text is on it: the page hears of what was done a moment after it was."""
+        end = time.monotonic() + PATIENT_S
+        while text not in unescape(self.open(path)):
+            assert time.monotonic() < end, f"{text!r} never came to {path}"
 
     def send(self, path, **fields):
         """Send a form with the hidden fields of the page that is open; gives the page after it."""
