@@ -23,7 +23,8 @@ def program() -> Iterator[Finding]:
     roots = [OURS, *sorted({name for _, name, _ in outside()})]
     checked, files = 0, 0
     for found in closure(roots):
-        changed = list(differences(found))
+        listed = found.files or []
+        changed = list(differences(found, listed))
         if changed:
             more = f" and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
             yield Finding(
@@ -35,7 +36,7 @@ def program() -> Iterator[Finding]:
         elif is_editable(found):
             yield Finding("warn", "program", f"{found.name} runs from a checkout: its files have no hashes to compare")
         checked += 1
-        files += len(list(comparable(found)))
+        files += sum(has_hash(one) for one in listed)
     yield Finding(
         "ok", "program", f"{counted(files, 'file')} of {counted(checked, 'package')} compared with their hashes"
     )
@@ -80,11 +81,9 @@ def needed(found: Distribution) -> Iterator[str]:
             yield name[0]
 
 
-def comparable(found: Distribution) -> Iterator[PackagePath]:
-    """The files that have a hash; not RECORD itself, nor launchers: they get the interpreter's place."""
-    for one in found.files or []:
-        if one.hash is not None and not (one.parts[0] == ".." and one.parent.name == "bin"):
-            yield one
+def has_hash(one: PackagePath) -> bool:
+    """Whether a file can be compared: not RECORD itself, nor launchers, which get the interpreter's place."""
+    return one.hash is not None and not (one.parts[0] == ".." and one.parts[-2] == "bin")
 
 
 def is_editable(found: Distribution) -> bool:
@@ -92,21 +91,25 @@ def is_editable(found: Distribution) -> bool:
     return '"editable": true' in (found.read_text("direct_url.json") or "")
 
 
-def differences(found: Distribution) -> Iterator[str]:
-    """What is not as the distribution's RECORD says, and modules in its own packages that it does not name."""
-    listed_files = {Path(str(found.locate_file(one))).resolve() for one in found.files or []}
-    for one in comparable(found):
-        path = Path(str(found.locate_file(one)))
+def differences(found: Distribution, listed: list[PackagePath]) -> Iterator[str]:
+    """What is not as the distribution's RECORD says, and modules in its own packages that it does not name.
+
+    There are some ten thousand files: their places are put together as text, because paths as objects take longer than
+    reading and hashing.
+    """
+    root = str(found.locate_file(""))
+    for one in filter(has_hash, listed):
         try:
-            digest = hashlib.new(one.hash.mode if one.hash else "", path.read_bytes()).digest()
+            digest = hashlib.new(one.hash.mode, Path(root, one).read_bytes()).digest()
         except OSError as error:
             yield f"{one} ({error.strerror})"
             continue
-        if one.hash and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != one.hash.value:
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != one.hash.value:
             yield f"{one} (changed)"
     if found.name == OURS and not is_editable(found):
-        tops = {one.parts[0] for one in found.files or [] if len(one.parts) > 1 and one.suffix == ".py"}
+        named = {str(one) for one in listed}
+        tops = {one.parts[0] for one in listed if len(one.parts) > 1 and one.suffix == ".py"}
         for top in sorted(tops - {".."}):
-            for path in sorted(Path(str(found.locate_file(top))).rglob("*.py")):
-                if path.resolve() not in listed_files:
-                    yield f"{path.relative_to(Path(str(found.locate_file(''))))} (added)"
+            for path in sorted(Path(root, top).rglob("*.py")):
+                if str(path.relative_to(root)) not in named:
+                    yield f"{path.relative_to(root)} (added)"

@@ -14,8 +14,8 @@ from tuner.lab.bench.scrap.processes import FAMILIES, draw_process
 from tuner.lab.bench.scrap.runs import JUDGES, Cell, ScrapRun, Task, run_task
 
 
-def finished(cell, seed, scrap, made=20, reachable=0.1):
-    return ScrapRun(Task(cell, seed, 20), made, scrap, 0.5, False, 0, reachable, 0.2, 1.0)
+def finished(cell, seed, scrap, made=20, reachable=0.1, free=0.2):
+    return ScrapRun(Task(cell, seed, 20), made, scrap, 0.5, False, 0, reachable, free, 1.0)
 
 
 def test_the_names_on_the_command_line_are_those_of_the_bench():
@@ -60,6 +60,21 @@ def test_ours_are_paired_with_rivals_on_the_same_processes():
     assert pair.scrap == (0.0, 1.0)
     assert len(found.to_json()["cells"]) == 2
     assert np.isfinite(found.cells[0].rate)
+
+
+def test_a_rival_is_also_paired_at_the_rate_at_which_it_makes_as_much_scrap_as_ours():
+    plan = Plan(("border",), (0.05, 0.2), ("exact",), ("expected", "floor"), tuple(range(8)), 20)
+    scrap = {("expected", 0.05): 1, ("expected", 0.2): 4, ("floor", 0.05): 4, ("floor", 0.2): 6}
+    free = {("expected", 0.2): 0.002, ("floor", 0.05): 0.02}
+    runs = {}
+    for (method, rate), bad in scrap.items():
+        cell = Cell("border", rate, "exact", method)
+        runs[cell] = [finished(cell, seed, bad, free=free.get((method, rate), 0.2)) for seed in range(8)]
+    pairs = {(one.rate, one.rival_rate): one for one in Results(plan, runs).pairs}
+    assert set(pairs) == {(0.05, 0.05), (0.2, 0.05), (0.2, 0.2)}
+    assert pairs[0.2, 0.05].scrap == (4.0, 4.0)
+    assert pairs[0.2, 0.05].decades == pytest.approx(-1.0)
+    assert pairs[0.2, 0.2].decades == pytest.approx(0.0)
 
 
 def test_wrong_names_and_rates_are_said_with_what_is_known(tmp_path):

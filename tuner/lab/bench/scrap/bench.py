@@ -131,13 +131,17 @@ class Paired:
     """How ours and a rival end on the same processes: decades of regret, below zero ours is ahead.
 
     Attributes:
-        scrap: Ours and the rival's scrap per run, to see whether they are compared at equal scrap.
+        rate: Of ours.
+        rival_rate: The rival's: the same, or the one at which it made about as much scrap as ours. Then the regret is
+            that against the best of all, because what can be reached depends on the rate.
+        scrap: Ours and the rival's scrap per run.
     """
 
     ours: str
     rival: str
     fits: bool
     rate: float
+    rival_rate: float
     pairs: int
     decades: float
     low: float | None
@@ -163,32 +167,47 @@ class Results:
 
     @property
     def pairs(self) -> list[Paired]:
-        """Ours against each rival, by rate, where the model fits and where not."""
+        """Ours against each rival, where the model fits and where not: at the same rate, and at equal scrap."""
         found = []
         for mine in (name for name in OURS if name in self.plan.methods):
             for rival in (name for name in self.plan.methods if name not in OURS):
                 for rate in self.plan.rates:
-                    found += [self._paired(mine, rival, rate, fits=fits) for fits in (True, False)]
+                    for fits in (True, False):
+                        other = self._like(mine, rate, rival, fits=fits)
+                        found += [self._paired(mine, rate, rival, one, fits=fits) for one in sorted({rate, other})]
         return [one for one in found if one is not None]
 
-    def _paired(self, mine: str, rival: str, rate: float, *, fits: bool) -> Paired | None:
-        def of(method: str) -> dict[tuple[str, str, int], ScrapRun]:
-            return {
-                (cell.family, cell.judge, run.task.seed): run
-                for cell, runs in self.runs.items()
-                if cell.method == method and cell.rate == rate and FAMILIES[cell.family].fits is fits
-                for run in runs
-            }
+    def _of(self, method: str, rate: float, *, fits: bool) -> dict[tuple[str, str, int], ScrapRun]:
+        return {
+            (cell.family, cell.judge, run.task.seed): run
+            for cell, runs in self.runs.items()
+            if cell.method == method and cell.rate == rate and FAMILIES[cell.family].fits is fits
+            for run in runs
+        }
 
-        a, b = of(mine), of(rival)
+    def _like(self, mine: str, rate: float, rival: str, *, fits: bool) -> float:
+        """Return the rate at which a rival's scrap is nearest to ours at this rate."""
+        ours = self._of(mine, rate, fits=fits)
+        gaps = {rate: math.inf}
+        for other in self.plan.rates:
+            theirs = self._of(rival, other, fits=fits)
+            both = [key for key in ours if key in theirs]
+            if both:
+                gaps[other] = abs(sum(ours[key].scrap - theirs[key].scrap for key in both)) / len(both)
+        return min(gaps, key=gaps.__getitem__)
+
+    def _paired(self, mine: str, rate: float, rival: str, rival_rate: float, *, fits: bool) -> Paired | None:
+        a, b = self._of(mine, rate, fits=fits), self._of(rival, rival_rate, fits=fits)
         both = [key for key in a if key in b]
         if not both:
             return None
-        ours, theirs = ([max(side[key].reachable, LEAST_REGRET) for key in both] for side in (a, b))
+        measure = "reachable" if rate == rival_rate else "free"
+        ours, theirs = ([max(getattr(side[key], measure), LEAST_REGRET) for key in both] for side in (a, b))
         ratio = paired_ratio(ours, theirs, centre="geometric mean")
         low, high = (None if math.isnan(end) else math.log10(end) for end in (ratio.low, ratio.high))
         scrap = tuple(float(np.mean([side[key].scrap for key in both])) for side in (a, b))
-        return Paired(mine, rival, fits, rate, len(both), math.log10(ratio.value), low, high, (scrap[0], scrap[1]))
+        decades = math.log10(ratio.value)
+        return Paired(mine, rival, fits, rate, rival_rate, len(both), decades, low, high, (scrap[0], scrap[1]))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

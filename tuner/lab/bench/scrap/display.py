@@ -41,14 +41,25 @@ def show_scrap(found: Results, console: Console) -> None:
         f"* the model's assumptions do not hold: at most {WRONG:g} times the rate is the goal there. over: runs with "
         "more scrap than the rate allows them, or than one. held back: runs in which tuning held before the end. "
         "regret: median, against the best that can be reached within the rate from the known-good setting, in units "
-        "of the start's; free: against the best of all. The interval resamples whole runs."
+        "of the start's; free: against the best of all. The interval resamples whole runs. A rival is paired at the "
+        "same rate, and at that of its rates at which it makes about as much scrap: there by the free regret."
     )
 
 
 def _pairs(found: Results) -> Table:
     title = "ours paired with rivals on the same processes: decades of regret, below zero ours is ahead"
     table = Table(title=title, title_justify="left")
-    for name in ("ours", "rival", "model", "rate", "pairs", "decades", "scrap a run, ours", "rival's"):
+    for name in (
+        "ours",
+        "rival",
+        "model",
+        "rate",
+        "rival's rate",
+        "pairs",
+        "decades",
+        "scrap a run, ours",
+        "rival's scrap",
+    ):
         table.add_column(name, justify="right")
     for one in found.pairs:
         ends = "" if one.low is None or one.high is None else f" ({one.low:+.2f} to {one.high:+.2f})"
@@ -57,6 +68,7 @@ def _pairs(found: Results) -> Table:
             one.rival,
             "fits" if one.fits else "is wrong",
             f"{one.rate:g}",
+            f"{one.rival_rate:g}",
             f"{one.pairs}",
             f"{one.decades:+.2f}{ends}",
             f"{one.scrap[0]:.2f}",
