@@ -1,4 +1,4 @@
-"""Six campaigns with every feature in use, driven through the real engine by a clock of their own."""
+"""Seven campaigns with every feature in use, driven through the real engine by a clock of their own."""
 
 import asyncio
 import dataclasses
@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tuner.basics.sentences import from_json
+from tuner.basics.vocabulary import Mode
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor
 from tuner.campaign.effects import ComputeNext, Run, Send, wake_at, wanted
@@ -153,8 +155,10 @@ class Desk:
         return True
 
 
-def _computed(state: State) -> c.Propose | c.Ask:
+def _computed(state: State) -> c.Propose | c.Ask | c.KeepContract:
     result = json.loads(json.dumps(next_step(json.loads(json.dumps(model_input(state))))))
+    if "hold" in result:
+        return c.KeepContract(reason=from_json(result["hold"]))
     memory = Memory.from_json(result["model"])
     if result["proposal"] is None:
         question = None if result["question"] is None else Question.from_json(result["question"])
@@ -330,6 +334,21 @@ async def steered(desk: Desk) -> None:
     await desk.work(name, 7)
 
 
+async def agreed(desk: Desk) -> None:
+    """A scrap contract that holds tuning before the part once its scrap is used up, and goes on under a new one."""
+    name, wide = "agreed", {"rate": 0.3, "strictness": "certain", "confidence": 0.6}
+    scrap = {"rate": 0.3, "budget": 1}
+    await desk.tell(name, c.Create(terms=terms(PRESS, machine="press-7", scrap=scrap)))
+    await desk.ask(name, c.Start())
+    while desk.state(name).mode != Mode.HELD:
+        assert await desk.step(name)
+    while await desk.step(name):  # home
+        pass
+    await desk.tell(name, c.ChangeTerms(terms=terms(PRESS, machine="press-7", scrap=wide)))
+    await desk.ask(name, c.Resume())
+    await desk.work(name, 7)
+
+
 async def play(directory: Path) -> dict[str, State]:
     """Make the journal; the states as they were in memory at its end."""
     archive = await JournalThread.open(directory)
@@ -337,10 +356,10 @@ async def play(directory: Path) -> dict[str, State]:
     await desk.engine.load()
     work = asyncio.create_task(desk.engine.run())
     try:
-        for campaign in (mould, press, hands, dry, again, steered):
+        for campaign in (mould, press, hands, dry, again, steered, agreed):
             await asyncio.wait_for(campaign(desk), 600)
         await desk.engine.close()
-        return {name: desk.state(name) for name in ("mould", "press", "hands", "dry", "again", "steered")}
+        return dict(desk.engine.states)
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
