@@ -61,9 +61,9 @@ style: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
-# one file to one process: the daemons that its tests share are started once; three, because many tests wait; in the
-# order of tests/conftest.py, not of xdist, which begins with the files that have the most tests
-IN_PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+# one file to one process: the daemons that its tests share are started once; two for each core, because many tests wait;
+# in the order of tests/conftest.py, not of xdist, which begins with the files that have the most tests
+IN_PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 
 tests: $(VENV)/dev.stamp style
 	$(BIN)/pytest $(IN_PARALLEL) -m "not slow and not peers and not foreign"

@@ -10,7 +10,7 @@ from tuner.adapter import LinkError
 from tuner.gate.gate import Gate
 from tuner.gate.plan import GateRefusal, plan
 
-FREE = terms()  # x from 0 to 10, n from 0 to 4, no limits on their steps
+FREE = terms(policy={"waiting": {"verify_s": 0.05}})  # x from 0 to 10, n from 0 to 4, no limits on their steps
 HOME = FREE.known_good
 LIMITED = terms(
     parameters=[{"kind": "continuous", "name": "x", "low": 0.0, "high": 10.0, "start": 5.0, "step_limit": 1.0}]

@@ -14,6 +14,7 @@ LINE = Space([Continuous("x", 0, 1)])
 SLOW_UCB = pytest.param("ucb", marks=pytest.mark.slow)  # a root is found for every candidate
 SPACES = [pytest.param(MIXED, id="mixed"), pytest.param(LINE, id="line", marks=pytest.mark.slow)]
 WITHOUT_UCB = [name for name in ACQUISITIONS if name != "ucb"]
+OTHERS = [name for name in ACQUISITIONS if name != "auto"]
 
 
 def quality(setting):
@@ -25,7 +26,7 @@ def valid(setting):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("acquisition", [*WITHOUT_UCB, SLOW_UCB, "eiig-0.5"])
+@pytest.mark.parametrize("acquisition", [*WITHOUT_UCB, SLOW_UCB, pytest.param("eiig-0.5", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("space", SPACES)
 def test_every_acquisition_works(space, acquisition):
     optimizer = Optimizer(space, acquisition=acquisition, budget=9, strategy=LIGHT)
@@ -37,7 +38,7 @@ def test_every_acquisition_works(space, acquisition):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mode", VALIDITIES)
-@pytest.mark.parametrize("acquisition", ["auto", SLOW_UCB, "eubo"])
+@pytest.mark.parametrize("acquisition", ["auto", SLOW_UCB, pytest.param("eubo", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("space", SPACES)
 def test_every_validity_model_works(space, acquisition, mode):
     optimizer = Optimizer(space, acquisition=acquisition, validity=mode, budget=7, strategy=LIGHT)
@@ -46,7 +47,7 @@ def test_every_validity_model_works(space, acquisition, mode):
     assert space.checked(optimizer.recommend())
 
 
-@pytest.mark.parametrize("acquisition", ["auto", "ucb", "eubo", "thompson"])
+@pytest.mark.parametrize("acquisition", ["auto", *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
 @pytest.mark.parametrize("outcomes", [[], [True], [False], [False] * 4, [True] * 4], ids=str)
 def test_it_starts_from_nothing_from_scrap_only_and_from_parts_nobody_judged(outcomes, acquisition):
     optimizer = Optimizer(MIXED, acquisition=acquisition, budget=0, strategy=LIGHT)
@@ -105,12 +106,9 @@ def test_proposals_never_repeat_in_a_continuous_space():
 @pytest.mark.parametrize(
     ("acquisition", "pending"),
     [
-        ("auto", 0),
         ("auto", 2),
-        ("eubo", 2),
-        pytest.param("eubo", 0, marks=pytest.mark.slow),
-        pytest.param("thompson", 0, marks=pytest.mark.slow),
-        pytest.param("thompson", 2, marks=pytest.mark.slow),
+        pytest.param("auto", 0, marks=pytest.mark.slow),
+        *(pytest.param(one, under, marks=pytest.mark.slow) for one in ("eubo", "thompson") for under in (0, 2)),
     ],
 )
 def test_a_state_goes_on_bit_for_bit_also_through_text(acquisition, pending):
@@ -274,7 +272,7 @@ def test_a_scrap_budget_that_is_used_up_turns_proposals_back_to_valid_ground():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("acquisition", [*WITHOUT_UCB, SLOW_UCB])
+@pytest.mark.parametrize("acquisition", ["auto", *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
 @pytest.mark.parametrize("best", [pytest.param(0.42, marks=pytest.mark.slow), 0.7], ids=["inside", "beyond"])
 def test_no_acquisition_runs_a_greater_risk_than_is_left(acquisition, best):
     optimizer = Optimizer(LINE, acquisition=acquisition, budget=60, scrap_budget=0)

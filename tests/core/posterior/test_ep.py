@@ -131,8 +131,8 @@ def test_the_damped_iteration_reaches_the_same_fixed_point(monkeypatch):
     assert slow.log_evidence == pytest.approx(quick, abs=1e-5)
 
 
-@pytest.mark.parametrize("variance", [30.0, 1e8])
-@pytest.mark.parametrize("flips", [0.0, 0.1])
+@pytest.mark.parametrize("variance", [pytest.param(30.0, marks=pytest.mark.slow), 1e8])
+@pytest.mark.parametrize("flips", [pytest.param(0.0, marks=pytest.mark.slow), 0.1])
 def test_leaving_out_what_is_small_beside_the_noise_changes_neither_evidence_nor_gradient(variance, flips):
     model = rows_of(300, variance, flips=flips)
     box = model.covariance, model.lower, model.upper

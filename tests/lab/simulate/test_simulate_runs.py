@@ -127,19 +127,25 @@ WALKED = '"exp(-1e8*((x1 - 0.37)**2 + (x2 - 0.41)**2)) >= 0.1"'
 NOWHERE = f'"{0.37 * 0.41!r} <= x1*x2 <= {0.37 * 0.41!r}", "abs(sin(1e9*x1) - sin(1e9*0.37)) <= 0"'
 
 
+WAYS = [
+    pytest.param(("--in-process",), id="in process"),
+    pytest.param((), id="through the daemon", marks=pytest.mark.slow),
+]
+
+
 def sliver(tmp_path, constraints):
     file = tmp_path / "sliver.toml"
     file.write_text(SLIVER.replace("CONSTRAINTS", constraints))
     return file
 
 
-@pytest.mark.parametrize("options", [("--in-process",), ()], ids=["in process", "through the daemon"])
+@pytest.mark.parametrize("options", WAYS)
 def test_a_sliver_that_a_search_does_not_find_is_explored_from_the_start(tmp_path, options):
     shown = tuner("simulate", sliver(tmp_path, WALKED), *options, "--jobs", 1)
     assert shown.exit_code == 0, shown.output
 
 
-@pytest.mark.parametrize("options", [("--in-process",), ()], ids=["in process", "through the daemon"])
+@pytest.mark.parametrize("options", WAYS)
 def test_where_only_the_known_good_setting_is_found_that_one_is_tried_and_nothing_breaks(tmp_path, options):
     """It is on the grid of its resolution, so that it is found again; check-config warns of such constraints."""
     shown = tuner("simulate", sliver(tmp_path, NOWHERE), *options, "--jobs", 1)
