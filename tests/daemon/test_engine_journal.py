@@ -161,3 +161,11 @@ async def test_a_batch_that_cannot_be_stored_because_of_one_command_is_stored_wi
         )
         assert [result.status for result in results] == ["done", "failed", "done"]
         assert made.engine.states["press"] == await made.archive.call(lambda store: load_state(store, "press"))
+
+
+@pytest.mark.asyncio
+async def test_a_daemon_that_is_asked_to_stop_while_it_starts_leaves_the_other_campaigns_for_later(tmp_path):
+    async with desk(tmp_path) as made:
+        many = [(f"line{number}", terms()) for number in range(5)]
+        assert await made.engine.configure(many, stopping=lambda: len(made.engine.states) == 2) == []
+        assert list(made.engine.states) == ["line0", "line1"]

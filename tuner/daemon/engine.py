@@ -294,13 +294,21 @@ class Engine:
             else:
                 self._follow(state)
 
-    async def configure(self, campaigns: Sequence[tuple[str, Terms]], bring: Bring = _nothing) -> list[str]:
+    async def configure(
+        self,
+        campaigns: Sequence[tuple[str, Terms]],
+        bring: Bring = _nothing,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> list[str]:
         """Create campaigns that are new, change those that are known; return what was refused.
 
-        `bring` finds what one that has not begun is to import; if that cannot be, it does not start by itself.
+        `bring` finds what one that has not begun is to import; if that cannot be, it does not start by itself. A daemon
+        that is stopping leaves the rest for its next start.
         """
         problems: list[str] = []
         for name, terms in campaigns:
+            if stopping():
+                break
             try:
                 known = await self.known.find(name) is not None
             except Refusal as refusal:

@@ -248,7 +248,7 @@ class Service:
         log.info("ready: %s, requests at %s", count, self._setup.places.requests)
 
     async def _configure(self, campaigns: Sequence[tuple[str, Terms]]) -> None:
-        for problem in await self._engine.configure(campaigns, self._setup.bring):
+        for problem in await self._engine.configure(campaigns, self._setup.bring, self._stopping.is_set):
             log.error("%s", problem)
         for warning in shared_machines([(name, terms.machine, terms.adapter.occupies) for name, terms in campaigns]):
             log.warning("%s", warning)
