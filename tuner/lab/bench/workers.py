@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import TypeVar
 
+from tuner.basics.processes import end_with_parent
 from tuner.basics.threads import one_blas_thread
 from tuner.errors import TunerError, UnreachableError
 
@@ -24,7 +25,7 @@ def run_all(function: Callable[..., R], tasks: Sequence[Task], jobs: int) -> Ite
     The workers are started afresh (spawn), even a single one: only then is the number of BLAS threads ours to say.
     """
     one_blas_thread()
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_at_once) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_us) as pool:
         futures = {pool.submit(function, *task): task for task in tasks}
         try:
             for future in as_completed(futures):
@@ -56,6 +57,7 @@ def run_on_dask(function: Callable[..., R], tasks: Sequence[Task], names: Sequen
             client.cancel(futures)  # type: ignore[no-untyped-call]
 
 
-def _end_at_once() -> None:
+def _end_with_us() -> None:
     """Let Ctrl-C end a worker without a traceback of its own."""
+    end_with_parent()  # one that waits for a task would not see that we are gone
     signal.signal(signal.SIGINT, signal.SIG_DFL)
