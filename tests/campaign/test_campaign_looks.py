@@ -147,3 +147,27 @@ def test_what_is_asked_depends_on_tray_and_looks():
     driver.tell(c.ChangeTerms(terms=terms(policy={"repeat_after": None, "tray": 3})))
     assert basis(driver.state) != before
     assert model_input(driver.state)["state"]["tray"] == 3
+
+
+def test_whoever_takes_an_answer_back_is_asked_again_and_a_setting_that_waits_is_computed_anew():
+    driver = judged()
+    ask(driver)
+    driver.judge(new_wins=True, actor=ANNA)
+    driver.tell(c.ChangeTerms(terms=terms(policy={"repeat_after": None, "approval": True})))
+    driver.propose(x=7.0)
+    waiting = driver.state.trial
+    assert waiting.stage == "proposed"
+    slip = driver.state.judgments[-1]
+    said = driver.tell(c.Retract(judgment=slip.number, reason="wrong key"), ANNA)
+    assert said == ["judgment_retracted", "trial_dropped", "look_wanted", "duel_asked"]
+    assert driver.state.duel.pair == slip.pair
+    assert driver.state.trials[waiting.number - 1].stage == "dropped"
+    assert driver.refold() == driver.state
+
+
+def test_an_engineer_who_takes_the_answer_of_another_back_corrects_and_asks_nobody():
+    driver = judged()
+    ask(driver)
+    driver.judge(new_wins=True, actor=ANNA)
+    slip = driver.state.judgments[-1].number
+    assert driver.tell(c.Retract(judgment=slip, reason="mixed up"), ENGINEER) == ["judgment_retracted"]

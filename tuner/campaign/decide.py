@@ -1,6 +1,7 @@
 """From a state and a command to events, or a refusal; pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from tuner.campaign.questions import due
 from tuner.campaign.refusal import Actor as Actor
 from tuner.campaign.refusal import Refusal as Refusal
 from tuner.campaign.restricting import outside_of
-from tuner.campaign.state import MOVED_STAGES, CampaignTrial, Mode, Stage, State
+from tuner.campaign.state import MOVED_STAGES, CampaignJudgment, CampaignTrial, Mode, Stage, State
 from tuner.campaign.steering import acknowledge, ask_again, free, restrict
 from tuner.core.optimizer.records import Judgment
 
@@ -157,7 +158,25 @@ def _retract(state: State, command: c.Retract, actor: Actor, now: datetime) -> t
             raise Refusal("denied", say("refused.of_another", number=judgment.number, by=judgment.by))
         if now - judgment.at > timedelta(minutes=minutes):
             raise Refusal("too_late", say("refused.too_late", minutes=minutes))
-    return (e.JudgmentRetracted(judgment=judgment.number, reason=command.reason),)
+    taken = e.JudgmentRetracted(judgment=judgment.number, reason=command.reason)
+    return (taken, *_asked_again(state, judgment, actor, now)) if same_name(judgment.by, actor.signature) else (taken,)
+
+
+def _asked_again(state: State, judgment: CampaignJudgment, actor: Actor, now: datetime) -> Iterator[e.Event]:
+    """Whoever takes an answer of their own back wants to give another one: the question comes next.
+
+    A setting that waits for approval was computed from that answer, so it is withdrawn. A part that has no other answer
+    is asked about by itself.
+    """
+    if state.mode is not Mode.EXECUTE:
+        return
+    trial = state.trial
+    if trial is not None and trial.stage is Stage.PROPOSED and trial.source == "model":
+        yield e.TrialDropped(trial=trial.number, reason=say("tuning.answer_taken_back"))
+    others = frozenset[int]().union(*(one.pair for one in state.told if one.number != judgment.number))
+    with suppress(Refusal):  # it is asked already, or one of the parts is out of account
+        if judgment.pair <= others:
+            yield from ask_again(state, c.AskAgain(judgment=judgment.number), actor, now)
 
 
 def _exclude(state: State, command: c.Exclude, actor: Actor, now: datetime) -> tuple[e.Event, ...]:

@@ -9,12 +9,15 @@ from tuner.core.space.restriction import outside
 
 
 def due(state: State) -> Question | None:
-    """The next question, or None: one that needs no model comes first."""
+    """The next question, or None: first what somebody wants asked again, then what needs no model."""
+    wanted = _look(state)
+    if wanted is not None:
+        return wanted
     plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=state.reduel)
     if plain is not None and plain.why == "new":
         lot = state.trials[plain.number - 1].lot
         return replace(plain, number=_made_again(state, plain.number), opponent=_part(state, plain.opponent, lot))
-    return plain or _look(state) or state.wanted
+    return plain or state.wanted
 
 
 def _look(state: State) -> Question | None:
