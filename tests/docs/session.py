@@ -25,6 +25,7 @@ from tests.docs.table import PLACES, Place, state, words
 from tests.patience import PATIENT_S
 from tuner.errors import UnreachableError
 from tuner.wire.client import Client
+from tuner.wire.operations import Operations
 
 SHOWN = ("configs", "docs", "examples", "scripts", "systemd")
 # systemd cannot run here: what it would do is done by hand, with the real daemon
@@ -44,7 +45,7 @@ systemctl() {
 
 LONG_S = 3000.0  # for the longest command; pytest ends a hanging one sooner
 NEEDS_A_DAEMON = re.compile(
-    r"tuner (bundle|campaign|export|handover|journal show|people|recipe|replay|report|status|stop)\b"
+    r"tuner (bundle|campaign|export|handover|journal show|journal verify|people|recipe|replay|report|status|stop)\b"
 )
 
 NEEDS_A_QUESTION = re.compile(r"tuner (bundle|export|recipe|replay|report)\b")
@@ -157,7 +158,7 @@ class Session:
     def _until_it_answers(self, text: str) -> None:
         there = re.search(r"--state (\S+)", text)
         with Client.local(self.work / there[1] if there else state(self.there), find_s=PATIENT_S) as client:
-            client.ping()
+            client.call(Operations.ping(), timeout_s=PATIENT_S)
 
     def _type(self, text: str) -> int:
         begin = (self.there / "output").stat().st_size

@@ -46,6 +46,7 @@ NOT_RUN = {
     r"tuner campaign confirm CAMPAIGN CHANGE": "needs a change by hand; tests/campaign/test_by_hand.py has some",
     r"tuner bench .*": _MINUTES,
     r"python -m tests\.faults\.fuzz_guided TARGET": "needs atheris; tests/faults/test_fuzz_parsers.py reads its corpus",
+    r"python -m tuner": "the command itself, without a command it prints its help",
     r"python -m tests\.journals\.make (VERSION|unreleased)": "writes into the checkout, with the code of a version",
     r"python -m scripts\.screenshots": "needs a browser, and takes minutes",
     r"cc wire\.c -lzmq": "tests/wire/test_client_with_daemon.py compiles and runs it",
