@@ -15,6 +15,7 @@ from tuner.campaign.earlier import ImportEarlier
 from tuner.campaign.terms import Terms
 from tuner.cli.state_option import state_option
 from tuner.config import Config, load_config
+from tuner.config.campaign import Earlier
 from tuner.daemon.logs import setup as set_up_logs
 from tuner.daemon.service import Service, Setup
 from tuner.daemon.service_manager import Notifier
@@ -37,7 +38,8 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
     """
     one_blas_thread()
     allow_many_files()
-    as_read, campaigns = read(configs)
+    files = Files(configs)
+    as_read, campaigns = files.read()
     config = as_read
     if state is not None:
         daemon = config.daemon.model_copy(update={"state_directory": state.expanduser().absolute()})
@@ -45,9 +47,9 @@ def run(configs: Sequence[Path], state: Path | None) -> None:
     logs = set_up_logs(config.daemon.log, sys.stderr, os.environ)
 
     def _bring(name: str, terms: Terms) -> ImportEarlier | None:
-        return earlier_of(configs, name, terms, setup.places.state_directory)
+        return files.earlier_of(name, terms, setup.places.state_directory)
 
-    setup = Setup(config, campaigns, lambda: read(configs), logs.reopen, as_read, os.environ, Path.home(), _bring)
+    setup = Setup(config, campaigns, files.read, logs.reopen, as_read, os.environ, Path.home(), _bring)
     notifier = Notifier.from_environ(os.environ)
     try:
         with DaemonLock(setup.places.state_directory):
@@ -63,24 +65,39 @@ async def _main(setup: Setup, notifier: Notifier) -> None:
     await Service(setup, notifier).run()
 
 
-def earlier_of(paths: Sequence[Path], name: str, terms: Terms, state: Path) -> ImportEarlier | None:
-    """What a campaign of these files is to import, from tables or from another campaign of the journal; or None."""
-    from tuner.campaign.importing import import_of
-    from tuner.tables.earlier import configured
-    from tuner.tables.history import history_of_journal, in_state
+class Files:
+    """The configuration's files, and what they said when they were read last."""
 
-    for path in paths:
-        for campaign in load_config(path).campaigns:
-            if campaign.name == name and campaign.earlier is not None:
-                source, discount = campaign.earlier.source, campaign.earlier.discount
-                found = configured(campaign.earlier, path.parent, terms)
-                return found or import_of(history_of_journal(in_state(state), source).state, discount)
-    return None
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._earlier: dict[str, tuple[Earlier, Path]] = {}
+
+    def read(self) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
+        """Read them as one."""
+        configs = [load_config(path) for path in self._paths]
+        merged = _merged(self._paths, configs)
+        self._earlier = {
+            campaign.name: (campaign.earlier, path.parent)
+            for path, config in zip(self._paths, configs, strict=True)
+            for campaign in config.campaigns
+            if campaign.earlier is not None
+        }
+        return merged
+
+    def earlier_of(self, name: str, terms: Terms, state: Path) -> ImportEarlier | None:
+        """What a campaign is to import, from tables or from another campaign of the journal; or None."""
+        from tuner.campaign.importing import import_of
+        from tuner.tables.earlier import configured
+        from tuner.tables.history import history_of_journal, in_state
+
+        if name not in self._earlier:
+            return None
+        earlier, directory = self._earlier[name]
+        found = configured(earlier, directory, terms)
+        return found or import_of(history_of_journal(in_state(state), earlier.source).state, earlier.discount)
 
 
-def read(paths: Sequence[Path]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
-    """Read several configuration files as one."""
-    configs = [load_config(path) for path in paths]
+def _merged(paths: Sequence[Path], configs: Sequence[Config]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
     campaigns: dict[str, Terms] = {}
     machines: dict[str, str] = {}
     main = configs[0]

@@ -13,6 +13,7 @@ from tuner.lab.bench.history import history
 from tuner.lab.bench.start import TRIALS, measure_start
 
 _ASKS = 20
+_IN_A_FILE = 500  # campaigns: a file has 30,000 entries at most
 _PATIENT_S = 900.0  # a thousand campaigns on a busy machine
 _PROPOSALS = 4  # in a row: hyper-parameters are fitted anew once in so many
 # a process for each number of duels: the most memory that a process has had never falls
@@ -79,11 +80,11 @@ def proposals(duels: Sequence[int]) -> Iterator[Proposals]:
 def campaigns(counts: Sequence[int]) -> Iterator[Campaigns]:
     """Start a daemon with so many campaigns, and ask it something."""
     for count in counts:
-        text = machines.head(workers=1, speculate=False) + "".join(
-            machines.campaign(f"line{number:04d}", trials=40, seconds=0.0, autostart=False) for number in range(count)
-        )
+        ours = [machines.campaign(f"line{n:04d}", trials=40, seconds=0.0, autostart=False) for n in range(count)]
+        first, *more = ("".join(ours[at : at + _IN_A_FILE]) for at in range(0, count, _IN_A_FILE))
         began_s = time.perf_counter()
-        with machines.daemon(text, start_s=_PATIENT_S) as running, running.client() as client:
+        head = machines.head(workers=1, speculate=False)
+        with machines.daemon(head + first, start_s=_PATIENT_S, more=more) as running, running.client() as client:
             client.request("status", timeout_s=_PATIENT_S)
             ready_s = time.perf_counter() - began_s
             waits = {}
