@@ -161,3 +161,28 @@ async def test_a_batch_that_cannot_be_stored_because_of_one_command_is_stored_wi
         )
         assert [result.status for result in results] == ["done", "failed", "done"]
         assert made.engine.states["press"] == await made.archive.call(lambda store: load_state(store, "press"))
+
+
+@pytest.mark.asyncio
+async def test_a_long_start_says_how_far_it_is_and_goes_on_where_it_was_broken_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(known_campaigns, "TELL_EVERY", 2)
+    async with desk(tmp_path) as made:
+        for number in range(5):
+            await make(made.engine, f"old{number}")
+            await made.engine.post(f"old{number}", c.Start())
+            await made.engine.post(f"old{number}", c.Abort())
+        await made.archive.call(lambda store: save_index(store, {}))
+    told = []
+
+    def broken_off(done, of):
+        told.append((done, of))
+        if done == 4:
+            raise KeyError("killed")
+
+    async with desk(tmp_path) as made:
+        await made.archive.call(lambda store: save_index(store, {}))
+        again = known_campaigns.KnownCampaigns(made.archive, lambda: None)
+        with pytest.raises(KeyError):
+            await again.load(broken_off)
+        assert told == [(2, 5), (4, 5)]
+        assert len(await made.archive.call(load_index)) == 4
