@@ -112,6 +112,24 @@ class ScriptedAdapter(Adapter[ScriptedSettings]):
                 found.send_bytes(b"\xff\x00 not an answer")
         return answer
 
+    def _begin(self, answer: Any) -> Any:
+        """Write the beginning of an answer, and never the rest."""
+        for found in gc.get_objects():
+            if isinstance(found, Connection) and not found.closed and found.writable:
+                os.write(found.fileno(), b"\x00\x00\x01\x00{")
+        (self.settings.notes / "begun").touch()
+        time.sleep(LONG_S)
+
+    def _twice(self, answer: Any) -> Any:
+        """Answer once too often, and in a way that could be believed."""
+        for found in gc.get_objects():
+            if isinstance(found, Connection) and not found.closed and found.writable:
+                found.send_bytes(b'{"value": {"ok": true, "text": "well", "interlocks": {}}}')
+        return answer
+
+    def _shout(self, answer: Any) -> Any:
+        raise LinkError("too loud " * 10_000_000)
+
     def _text(self, answer: Any) -> Any:
         return "what?"
 

@@ -169,3 +169,28 @@ async def test_a_daemon_that_is_asked_to_stop_while_it_starts_leaves_the_other_c
         many = [(f"line{number}", terms()) for number in range(5)]
         assert await made.engine.configure(many, stopping=lambda: len(made.engine.states) == 2) == []
         assert list(made.engine.states) == ["line0", "line1"]
+
+
+@pytest.mark.asyncio
+async def test_a_long_start_says_how_far_it_is_and_goes_on_where_it_was_broken_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(known_campaigns, "TELL_EVERY", 2)
+    async with desk(tmp_path) as made:
+        for number in range(5):
+            await make(made.engine, f"old{number}")
+            await made.engine.post(f"old{number}", c.Start())
+            await made.engine.post(f"old{number}", c.Abort())
+        await made.archive.call(lambda store: save_index(store, {}))
+    told = []
+
+    def broken_off(done, of):
+        told.append((done, of))
+        if done == 4:
+            raise KeyError("killed")
+
+    async with desk(tmp_path) as made:
+        await made.archive.call(lambda store: save_index(store, {}))
+        again = known_campaigns.KnownCampaigns(made.archive, lambda: None)
+        with pytest.raises(KeyError):
+            await again.load(broken_off)
+        assert told == [(2, 5), (4, 5)]
+        assert len(await made.archive.call(load_index)) == 4

@@ -178,8 +178,30 @@ async def test_a_torn_last_line_costs_nothing_and_a_changed_one_is_noticed(peopl
 async def test_a_request_that_is_sent_again_is_done_once(people):
     body = NewPerson(name="anna", role=Role.OPERATOR, pin="4711")
     for _ in range(2):
-        assert len((await people.once(("", "the same id"), lambda: people.add(body, "ines"))).people) == 1
-    assert await code_of(people.once(("", "another id"), lambda: people.add(body, "ines"))) == "exists"
+        assert len((await people.once(("", "the same id"), "add", lambda: people.add(body, "ines"))).people) == 1
+    assert await code_of(people.once(("", "another id"), "add", lambda: people.add(body, "ines"))) == "exists"
+
+
+@pytest.mark.asyncio
+async def test_one_person_cannot_take_all_sessions(people, clock):
+    await anna(people)
+    await people.add(NewPerson(name="ben", role=Role.OPERATOR, pin="2580"), "ines")
+    opened = []
+    for _ in range(module.MOST_SESSIONS + 1):
+        clock.now_s += 0.1
+        opened.append(await people.open("anna", "4711", None, "", Role.ENGINEER))
+    assert (await people.open("ben", "2580", None, "", Role.ENGINEER)).name == "ben"
+    still = [one for one in opened if people.signed_in(one.session, "") is not None]
+    assert still == opened[-module.MOST_OF_ONE :], "those that were used last"
+
+
+@pytest.mark.asyncio
+async def test_badges_that_were_misread_long_ago_slow_nobody_down(people, clock):
+    await anna(people, badge="0042")
+    for _ in range(10):
+        assert await code_of(people.open(None, None, "0043", "tablet", Role.OPERATOR)) == "wrong_pin"
+        assert (await people.open(None, None, "0042", "tablet", Role.OPERATOR)).name == "anna"
+        clock.now_s += module.LONGEST_WAIT_S + 1.0
 
 
 def test_a_pin_is_kept_as_a_hash_that_only_the_pin_fits():
@@ -204,7 +226,12 @@ def test_a_campaign_that_wants_a_pin_takes_answers_from_who_proved_it_and_lets_a
                 client.tie("press", view.duel.number)
             assert caught.value.code == "sign_in"
 
-            client.session = client.open_session("anna", pin).session
+            asked = {"name": "anna", "pin": pin}
+            client.session = client.request("session.open", body=asked, request_id="an-id-of-anna").body["session"]
+            for other in ({"name": "anna", "pin": "0815"}, {"badge": "x"}):
+                with pytest.raises(ReplyError) as caught:
+                    client.request("session.open", body=other, request_id="an-id-of-anna")
+                assert caught.value.code == "id_reused"
             client.actor = "somebody else"
             client.tie("press", view.duel.number)
             assert client.snapshot("press").judgments[0].operator == "anna"

@@ -9,7 +9,8 @@ from tests.docs.documents import ROOT
 
 PAGE = (ROOT / "docs" / "threat-model.md").read_text()
 NAMED = sorted(set(re.findall(r"tests/[\w/]+\.py::\w+", PAGE)))
-ROWS = [line for part in PAGE.split("\n| threat |")[1:] for line in part.splitlines()[2:] if line.startswith("|")]
+TABLES = [part.partition("\n## ")[0] for part in PAGE.split("\n| threat |")[1:]]
+ROWS = [line for table in TABLES for line in table.splitlines()[2:] if line.startswith("|")]
 
 
 def functions_of(file):

@@ -176,6 +176,18 @@ def test_too_many_for_the_hour_are_left_out_and_the_next_message_says_how_many(t
     assert kept.messages[-1]["left_out"] == 9
 
 
+def test_nobody_hides_a_fault_behind_many_other_messages(tmp_path):
+    journal(tmp_path)
+    with Store.open(tmp_path / FILE_NAME) as store:
+        for number in range(5):
+            tell(store, "press", c.ChangeLot(lot=f"B{number}"))
+        tell(store, "press", c.Abort(reason="smoke"))
+    kept = Kept()
+    courier(tmp_path, kept, events=(*ALL, "aborted"), per_hour=2).catch_up()
+    assert [one["kind"] for one in kept.messages[2:]] == ["aborted"]
+    assert kept.messages[2]["left_out"] > 5
+
+
 def test_a_message_is_tried_again_and_given_up_in_the_end(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("tuner.notify.courier.FIRST_PAUSE_S", 0.0)
     journal(tmp_path, trials=1)

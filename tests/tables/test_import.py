@@ -4,15 +4,18 @@ import csv
 import io
 import zipfile
 
+import openpyxl
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 from tests.daemon.running import campaign_text, daemon, tune
 from tests.tables.helpers import journal
 from tuner.campaign import commands as c
 from tuner.campaign.importing import import_of
 from tuner.cli.main import cli
-from tuner.tables.earlier import LARGEST_BYTES, NotReadError, read_earlier
+from tuner.tables.earlier import LARGEST_BYTES, MOST_CELLS, NotReadError, read_earlier
 from tuner.tables.history import history_of_journal, in_state
 
 KINDS = {"x1": "continuous", "x2": "continuous"}
@@ -121,6 +124,42 @@ def test_a_file_of_rubbish_is_told_in_a_sentence(tmp_path, name, content):
 )
 def test_a_file_that_is_an_attack_is_told_in_a_sentence(tmp_path, name, content):
     test_a_file_of_rubbish_is_told_in_a_sentence(tmp_path, name, content())
+
+
+def wide_book() -> bytes:
+    """A sheet with a cell in its last column and another in its last row, of a kilobyte."""
+    made, out = openpyxl.Workbook(), io.BytesIO()
+    made.active.title = "trials"
+    made.active["XFD1"], made.active["A1048576"] = "x", 1
+    made.save(out)
+    return out.getvalue()
+
+
+def same_rows(cell: str, rows: int) -> bytes:
+    """A table of one column with the same text in every row, which takes room once."""
+    table, out = (
+        pa.table({"trial": pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), [cell])}),
+        io.BytesIO(),
+    )
+    parquet.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.xlsx", wide_book, "cells"),
+        ("a.parquet", lambda: same_rows("1", MOST_CELLS + 1), "cells"),
+        ("a.parquet", lambda: same_rows("1" * 1000, LARGEST_BYTES // 1000 + 1000), "bytes when it is unpacked"),
+        ("a.csv", lambda: b",".join(b"%d" % n for n in range(3000)) + b"\n" + b"1\n" * 3000, "cells"),
+    ],
+    ids=["workbook", "many rows", "long text", "short lines"],
+)
+def test_a_small_file_that_stands_for_millions_of_cells_is_refused(tmp_path, name, content, sentence):
+    (tmp_path / name).write_bytes(content())
+    assert (tmp_path / name).stat().st_size < 200_000
+    with pytest.raises(NotReadError, match=f"it has more than [0-9]+ {sentence}"):
+        read_earlier(tmp_path / name, KINDS)
 
 
 def test_a_judgment_about_a_trial_that_is_not_there_is_told(tmp_path):

@@ -3,6 +3,8 @@
 import ssl
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlencode
 
 import pytest
 
@@ -121,3 +123,25 @@ def test_an_engineer_lists_and_ends_sessions_and_the_page_then_asks_again(runnin
     anna.send("/press", key="g", given="lot 7")
     assert anna.said.startswith("Signed out")
     assert "Who are you?" in anna.html
+
+
+def test_a_form_that_is_sent_twice_at_once_signs_in_once(running, forms):
+    browser = forms()
+    browser.open("/sign-in")
+    fields = {"token": browser.field("token"), "name": "anna", "pin": PINS["anna"], "back": "question"}
+
+    def send(_):
+        one = forms()
+        one.cookie = browser.cookie
+        kind = "application/x-www-form-urlencoded"
+        status, _, _ = one.request("POST", "/sign-in", urlencode(fields), Origin=one.origin, Content_Type=kind)
+        return status, one
+
+    with running.client() as client:
+        before = len(client.list_sessions().sessions)
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(send, range(4)))
+        assert {status for status, _ in answers} == {303}
+        assert len(client.list_sessions().sessions) == before + 1
+    inside = [one for _, one in answers if "anna" in one.request("GET", "/")[2]]
+    assert len(inside) == 1, "the cookie of the last sign-in is worth something, and no other"

@@ -9,7 +9,17 @@ from tuner.basics.threads import one_blas_thread
 
 LEAST_DUELS = 5
 LEAST_EVENTS = 1000
-CAMPAIGN_COLUMNS = ("campaigns", "ready_s", "mb", "all_mb", "status_ms", "snapshot_ms")
+CAMPAIGN_COLUMNS = (
+    "campaigns",
+    "ready_s",
+    "ready_cpu_s",
+    "mb",
+    "all_mb",
+    "status_ms",
+    "status_cpu_ms",
+    "snapshot_ms",
+)
+EVENT_COLUMNS = ("events", "campaigns", "mb", "bytes_a_part", "first_s", "first_cpu_s", "again_s", "again_cpu_s")
 
 
 @click.command()
@@ -144,7 +154,7 @@ def _counts(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[i
 
 @click.command()
 @click.option(
-    "--duels", callback=_counts, default="20,100,500,1000,2000", show_default=True, help="Known to proposals."
+    "--duels", callback=_counts, default="50,100,200,500,1000,2000", show_default=True, help="Known to proposals."
 )
 @click.option("--campaigns", callback=_counts, default="1,10,100,1000", show_default=True, help="Of one daemon.")
 @click.option("--events", callback=_counts, default="100000,1000000", show_default=True, help="Of one journal.")
@@ -178,7 +188,5 @@ def scale(duels: tuple[int, ...], campaigns: tuple[int, ...], events: tuple[int,
     out = printer()
     show_rows("proposals, one core", found["duels"], ("duels", "seconds", "per_s", "mb"), out)
     show_rows("a daemon whose campaigns wait", found["campaigns"], CAMPAIGN_COLUMNS, out)
-    show_rows(
-        "a journal", found["events"], ("events", "campaigns", "parts", "mb", "bytes_a_part", "first_s", "again_s"), out
-    )
+    show_rows("a journal", found["events"], EVENT_COLUMNS, out)
     out.print(f"a part has {a_part:.1f} events")

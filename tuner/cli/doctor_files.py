@@ -36,7 +36,7 @@ def program() -> Iterator[Finding]:
         elif is_editable(found):
             yield Finding("warn", "program", f"{found.name} runs from a checkout: its files have no hashes to compare")
         checked += 1
-        files += sum(has_hash(one) for one in listed)
+        files += sum(comparable(one) for one in listed)
     yield Finding(
         "ok", "program", f"{counted(files, 'file')} of {counted(checked, 'package')} compared with their hashes"
     )
@@ -81,7 +81,7 @@ def needed(found: Distribution) -> Iterator[str]:
             yield name[0]
 
 
-def has_hash(one: PackagePath) -> bool:
+def comparable(one: PackagePath) -> bool:
     """Whether a file can be compared: not RECORD itself, nor launchers, which get the interpreter's place."""
     return one.hash is not None and not (one.parts[0] == ".." and one.parts[-2] == "bin")
 
@@ -94,11 +94,12 @@ def is_editable(found: Distribution) -> bool:
 def differences(found: Distribution, listed: list[PackagePath]) -> Iterator[str]:
     """What is not as the distribution's RECORD says, and modules in its own packages that it does not name.
 
-    There are some ten thousand files: their places are put together as text, because paths as objects take longer than
-    reading and hashing.
+    There are some ten thousand files: resolving the path of each took longer than reading and hashing them.
     """
     root = str(found.locate_file(""))
-    for one in filter(has_hash, listed):
+    for one in listed:
+        if one.hash is None or not comparable(one):
+            continue
         try:
             digest = hashlib.new(one.hash.mode, Path(root, one).read_bytes()).digest()
         except OSError as error:

@@ -66,50 +66,57 @@ async def _main(setup: Setup, notifier: Notifier) -> None:
 
 
 class Files:
-    """Several configuration files as one, as they were read last."""
+    """The configuration's files, and what they said when they were read last."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = tuple(paths)
-        self._earlier: dict[str, tuple[Path, Earlier]] = {}
+        self._paths = paths
+        self._earlier: dict[str, tuple[Earlier, Path]] = {}
 
     def read(self) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
-        """Read them; what is wrong in one of them is told, and the last reading still counts."""
+        """Read them as one."""
         configs = [load_config(path) for path in self._paths]
-        campaigns: dict[str, Terms] = {}
-        machines: dict[str, str] = {}
-        earlier: dict[str, tuple[Path, Earlier]] = {}
-        main = configs[0]
-        for path, config in zip(self._paths, configs, strict=True):
-            own = {name for name in _OF_ONE if name in config.model_fields_set}
-            if own and config is not main:
-                if main.model_fields_set & set(_OF_ONE):
-                    raise ConfigError(
-                        f"{path}:1: daemon: only one of the files may have [daemon], [compute] and [[notify]]"
-                    )
-                main = config
-            for campaign in config.campaigns:
-                if campaign.name in campaigns:
-                    raise ConfigError(f"{path}:1: campaign: another file has a campaign {campaign.name} too")
-                if campaign.machine in machines:
-                    raise ConfigError(
-                        f"{path}:1: campaign[{campaign.name}].machine: the campaign {machines[campaign.machine]} "
-                        f"of another file has the machine {campaign.machine} too"
-                    )
-                campaigns[campaign.name] = Terms.of(campaign)
-                machines[campaign.machine] = campaign.name
-                if campaign.earlier is not None:
-                    earlier[campaign.name] = path, campaign.earlier
-        self._earlier = earlier
-        return main, tuple(campaigns.items())
+        merged = _merged(self._paths, configs)
+        self._earlier = {
+            campaign.name: (campaign.earlier, path.parent)
+            for path, config in zip(self._paths, configs, strict=True)
+            for campaign in config.campaigns
+            if campaign.earlier is not None
+        }
+        return merged
 
     def earlier_of(self, name: str, terms: Terms, state: Path) -> ImportEarlier | None:
         """What a campaign is to import, from tables or from another campaign of the journal; or None."""
-        if name not in self._earlier:
-            return None
         from tuner.campaign.importing import import_of
         from tuner.tables.earlier import configured
         from tuner.tables.history import history_of_journal, in_state
 
-        path, earlier = self._earlier[name]
-        found = configured(earlier, path.parent, terms)
+        if name not in self._earlier:
+            return None
+        earlier, directory = self._earlier[name]
+        found = configured(earlier, directory, terms)
         return found or import_of(history_of_journal(in_state(state), earlier.source).state, earlier.discount)
+
+
+def _merged(paths: Sequence[Path], configs: Sequence[Config]) -> tuple[Config, tuple[tuple[str, Terms], ...]]:
+    campaigns: dict[str, Terms] = {}
+    machines: dict[str, str] = {}
+    main = configs[0]
+    for path, config in zip(paths, configs, strict=True):
+        own = {name for name in _OF_ONE if name in config.model_fields_set}
+        if own and config is not main:
+            if main.model_fields_set & set(_OF_ONE):
+                raise ConfigError(
+                    f"{path}:1: daemon: only one of the files may have [daemon], [compute] and [[notify]]"
+                )
+            main = config
+        for campaign in config.campaigns:
+            if campaign.name in campaigns:
+                raise ConfigError(f"{path}:1: campaign: another file has a campaign {campaign.name} too")
+            if campaign.machine in machines:
+                raise ConfigError(
+                    f"{path}:1: campaign[{campaign.name}].machine: the campaign {machines[campaign.machine]} "
+                    f"of another file has the machine {campaign.machine} too"
+                )
+            campaigns[campaign.name] = Terms.of(campaign)
+            machines[campaign.machine] = campaign.name
+    return main, tuple(campaigns.items())

@@ -1,6 +1,10 @@
 """Finds adapters by their entry points; only the one that is asked for is imported."""
 
-from importlib.metadata import entry_points
+import functools
+import sys
+from collections.abc import Callable, Iterable
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from tuner.adapter import API_VERSION, Adapter
@@ -16,7 +20,24 @@ class AdapterNotFoundError(TunerError):
 
 def adapter_names() -> tuple[str, ...]:
     """Names of all installed adapters; none is imported."""
-    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+    return tuple(sorted({point.name for point in _points()}))
+
+
+def _points() -> tuple[EntryPoint, ...]:
+    """All adapters; every package is looked at once, and again when something was installed."""
+    return _found(entry_points, tuple((place, _changed_ns(place)) for place in sys.path))
+
+
+def _changed_ns(place: str) -> int:
+    try:
+        return Path(place or ".").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=1)
+def _found(find: Callable[..., Iterable[EntryPoint]], places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    return tuple(find(group=GROUP))
 
 
 def _missing(error: ModuleNotFoundError) -> str:
@@ -26,7 +47,7 @@ def _missing(error: ModuleNotFoundError) -> str:
 
 def load_adapter(name: str) -> type[Adapter[Any]]:
     """Import one adapter class."""
-    found = tuple(entry_points(group=GROUP, name=name))
+    found = tuple(point for point in _points() if point.name == name)
     if not found:
         installed = adapter_names()
         hint = nearest(name, installed)

@@ -124,10 +124,10 @@ class Engine:
         """The number of the last event that is safe."""
         return self._seq
 
-    async def load(self) -> None:
-        """Read the states of all campaigns that are not over."""
+    async def load(self, told: Callable[[int, int], None] = lambda done, of: None) -> None:
+        """Read the states of all campaigns that are not over; `told` hears now and then how far it is."""
         self._seq = (await self._archive.call(lambda store: store.head))[0]
-        await self.known.load()
+        await self.known.load(told)
 
     async def post(
         self,

@@ -17,6 +17,7 @@ from tuner.errors import TryAgainError
 from tuner.journal.errors import JournalError
 
 SNAPSHOT_EVERY = 200
+TELL_EVERY = 200  # campaigns that were read at a start: a start that is broken off goes on from there
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +38,18 @@ class KnownCampaigns:
         self.states: dict[str, State] = {}
         self.set_aside: dict[str, str] = {}
 
-    async def load(self) -> None:
-        """Read the states of all campaigns that are not over."""
+    async def load(self, told: Callable[[int, int], None] = lambda done, of: None) -> None:
+        """Read the states of all campaigns that are not over; `told` hears now and then how far it is.
+
+        Where nobody has kept an index of what is over, everything is read: minutes, with millions of events.
+        """
         self._ended = await self._archive.call(load_index)
         rows = await self._archive.call(lambda store: store.campaigns())
         names = [row.name for row in rows if self._ended.get(row.name) != row.last_seq]
-        for name in names:
+        for done, name in enumerate(names):
+            if done and done % TELL_EVERY == 0:
+                await self._archive.call(lambda store: save_index(store, self._ended))
+                told(done, len(names))
             state = await self._read(name)
             if state is None:
                 continue

@@ -219,7 +219,7 @@ class Answers:
         )
 
     async def _once(self, asked: Asked, work: Callable[[], Coroutine[Any, Any, B]]) -> B:
-        return await self._people.once((asked.key, asked.request.id), work)
+        return await self._people.once((asked.key, asked.request.id), digest(asked.request), work)
 
     async def list_people(self, asked: Asked, body: m.Nothing) -> who.PeopleBody:
         """Who may sign in."""

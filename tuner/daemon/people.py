@@ -27,6 +27,7 @@ T = TypeVar("T")
 IDLE_S = 20 * 60.0
 LONGEST_S = 12 * 3600.0
 MOST_SESSIONS = 500
+MOST_OF_ONE = 20  # sessions of one person: nobody takes all of them
 FREE_TRIES = 3
 LONGEST_WAIT_S = 900.0
 _MOST_REMEMBERED = 2000
@@ -53,10 +54,11 @@ class Signed:
 
 @dataclass
 class Tries:
-    """Wrong PINs in a row, and when the next may be tried."""
+    """Wrong PINs in a row, when the next may be tried, and when the last was wrong."""
 
     count: int = 0
     next_s: float = 0.0
+    wrong_s: float = -math.inf
 
 
 @dataclass
@@ -72,20 +74,26 @@ class People:
     _sessions: dict[str, Signed] = field(default_factory=dict)
     _tries: dict[str, Tries] = field(default_factory=dict)
     _count: int = 0
-    _done: dict[tuple[str, str], asyncio.Future[Any]] = field(default_factory=dict)
+    _done: dict[tuple[str, str], tuple[str, asyncio.Future[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._file = PeopleFile(self.state_directory)
         self._one = asyncio.Lock()  # a hash takes 64 MB and a tenth of a second: one at a time, and no race of guesses
 
-    async def once(self, request: tuple[str, str], work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do what a request asks for once, however often it is sent: a hash may take longer than a client waits."""
-        task = self._done.get(request)
-        if task is None:
+    async def once(self, request: tuple[str, str], meaning: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do what a request asks for once, however often it is sent: a hash may take longer than a client waits.
+
+        Raises:
+            Refusal: The id was used for another meaning: whoever knows an id gets no answer that was meant for others.
+        """
+        known = self._done.get(request)
+        if known is None:
             while len(self._done) >= _MOST_DONE:
                 del self._done[next(iter(self._done))]
-            task = self._done[request] = asyncio.ensure_future(work())
-        return cast("T", await asyncio.shield(task))
+            known = self._done[request] = (meaning, asyncio.ensure_future(work()))
+        if known[0] != meaning:
+            raise Refusal("id_reused", say("request.id_reused"))
+        return cast("T", await asyncio.shield(known[1]))
 
     @property
     def count(self) -> int:
@@ -171,7 +179,7 @@ class People:
             else:
                 right = await in_background(_verify, (person.pin if person else None) or _NOBODY, pin or "")
             if person is None or not right or person.disabled:
-                tries.count += 1
+                tries.count, tries.wrong_s = tries.count + 1, self.clock()
                 if tries.count >= FREE_TRIES:
                     tries.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (tries.count - FREE_TRIES + 1))
                 # what was typed as an unknown name may be a PIN: it is written nowhere
@@ -251,6 +259,8 @@ class People:
         while len(self._tries) >= _MOST_REMEMBERED:
             del self._tries[next(iter(self._tries))]
         tries = self._tries.setdefault(who, Tries())
+        if who.startswith(" ") and self.clock() - tries.wrong_s > LONGEST_WAIT_S:
+            tries.count = 0  # a client's own: no single person's success shows that all before were slips
         wait_s = tries.next_s - self.clock()
         if wait_s > 0:
             self.note("pin", "slowed down", client, f"for {who.strip() or client}")
@@ -259,6 +269,9 @@ class People:
 
     def _begin(self, person: Person, key: str, role: Role) -> Opened:
         self._sweep()
+        own = [digest for digest, one in self._sessions.items() if one.name == person.name]
+        if len(own) >= MOST_OF_ONE:
+            self._end(min(own, key=lambda digest: self._sessions[digest].used_s), "session_ended", "")
         if len(self._sessions) >= MOST_SESSIONS:
             raise Refusal("busy", say("people.too_many"))
         self._count += 1

@@ -181,7 +181,7 @@ class Service:
 
     async def _serve(self, compute: Backend) -> None:
         setup = self._setup
-        await self._engine.load()
+        await self._engine.load(self._notifier.reading)
         local = setup.local
         requests = [owners(local.requests), local.requests, setup.places.requests]
         events = [local.events, setup.places.events]

@@ -8,6 +8,7 @@ from typing import Self
 
 _LONGEST_STATUS = 500  # characters; the manager ignores datagrams of more than 4096 bytes
 _MOST_PENDING = 16
+READING_S = 120.0  # for the next piece of a long start
 
 
 class Notifier:
@@ -58,6 +59,11 @@ class Notifier:
         """Start, reload or stop needs at least this long from now on; ask again before it is over."""
         self._forget(b"EXTEND_TIMEOUT_USEC=")
         self._keep(f"EXTEND_TIMEOUT_USEC={max(1, round(timeout_s * 1e6))}")
+
+    def reading(self, done: int, of: int) -> None:
+        """A start that has much to read goes on: it must not be ended, for it would begin anew."""
+        self.extend(READING_S)
+        self.status(f"reading campaign {done} of {of}")
 
     def close(self) -> None:
         """Try once more to send what is kept, then give the socket back; every later call does nothing."""

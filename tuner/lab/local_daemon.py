@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -22,8 +23,9 @@ LEAST_ROOM_BYTES = 65536
 class LocalDaemon:
     """Runs `tuner run` on a configuration until it is closed; sockets need a short path of its state."""
 
-    def __init__(self, config: Path, state: Path, start_s: float = START_S) -> None:
+    def __init__(self, config: Path, state: Path, start_s: float = START_S, more: Sequence[Path] = ()) -> None:
         self.config = config
+        self._more = more  # files with further campaigns
         self.state = state
         self._start_s = start_s
         self._process: subprocess.Popen[bytes] | None = None
@@ -54,6 +56,7 @@ class LocalDaemon:
             "tuner.cli.attended",
             "run",
             str(self.config),
+            *map(str, self._more),
             "--state",
             str(self.state),
         ]

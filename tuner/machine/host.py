@@ -1,7 +1,8 @@
 """The adapter's own process: it takes one call after the other from a pipe and answers; it ends with the pipe.
 
-Messages are JSON: `{"call": name, "arguments": {...}}` to `{"value": ...}` or `{"error": sentence, "retry": bool}`,
-with `"not_ready": true` where waiting for the machine helps. The codes of sentences stand beside them, in `told`.
+Messages are JSON: `{"number": n, "call": name, "arguments": {...}}` to `{"number": n, "value": ...}` or `{"number": n,
+"error": sentence, "retry": bool}`, with `"not_ready": true` where waiting for the machine helps. The codes of sentences
+stand beside them, in `told`.
 """
 
 import json
@@ -17,12 +18,13 @@ from typing import Any
 
 from tuner.adapter import Adapter, AdapterError, Health, LinkError, NotReadyError, Outcome, ParameterInfo
 from tuner.basics.processes import end_with_parent, restore_environment
-from tuner.basics.sentences import TOLD, codes_of, say
+from tuner.basics.sentences import TOLD, Sentence, codes_of, say
 from tuner.basics.threads import one_blas_thread
 from tuner.config.plugins import load_adapter
 from tuner.errors import TunerError
 
 MOST_BYTES = 60_000  # of an answer: it goes into the journal and to every console
+LONGEST_ERROR = 4000  # characters, where all of it would be too much
 
 CLOSING_S = 5.0  # how long an adapter may take to let go of its machine when the daemon is gone
 LOOK_S = 0.02
@@ -57,7 +59,7 @@ def serve(pipe: Connection, name: str, settings: str, parameters: tuple[Paramete
             except Exception as error:  # noqa: BLE001 - whatever an adapter raises must not end the conversation
                 answer = {"error": f"{type(error).__name__}: {error}", "retry": True}
             lifeline.in_call = False
-            pipe.send_bytes(_encoded(answer))
+            pipe.send_bytes(_encoded({"number": message["number"], **answer}))
     except (EOFError, OSError):
         pass
     finally:
@@ -96,11 +98,16 @@ def _encoded(answer: dict[str, Any]) -> bytes:
     try:
         encoded = json.dumps(answer, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        return json.dumps(_coded({"error": say("adapter.unwritable", why=str(error)), "retry": True})).encode()
-    if len(encoded) > MOST_BYTES and "value" in answer:
-        told = say("adapter.too_long", bytes=len(encoded), most=MOST_BYTES)
-        return json.dumps(_coded({"error": told, "retry": True})).encode()
+        return _sorry(answer, say("adapter.unwritable", why=str(error)))
+    if len(encoded) > MOST_BYTES and "error" in answer:
+        return json.dumps({**answer, "error": str(answer["error"])[:LONGEST_ERROR], TOLD: {}}).encode()
+    if len(encoded) > MOST_BYTES:
+        return _sorry(answer, say("adapter.too_long", bytes=len(encoded), most=MOST_BYTES))
     return encoded
+
+
+def _sorry(answer: Mapping[str, Any], why: Sentence) -> bytes:
+    return json.dumps(_coded({"number": answer["number"], "error": why, "retry": True})).encode()
 
 
 def _read_back(adapter: Adapter[Any], arguments: Mapping[str, Any]) -> Any:

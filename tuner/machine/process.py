@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import json
 import multiprocessing
+import os
+import struct
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -24,8 +26,10 @@ GRACE_S = 2.0  # an adapter that keeps its deadline answers by then
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 5.0  # a link that is back is noticed by then
 MOST_LETTERS = 2000  # of what an adapter says about a fault
+MOST_BYTES = 1_000_000  # of an answer; an adapter's process keeps its own to much less
 
 T = TypeVar("T")
+_SIZE = struct.Struct("!i")  # before each message of a pipe
 
 
 class _Strict(BaseModel):
@@ -79,6 +83,7 @@ class Machine:
         self._looked_s = 0.0
         self._calls: set[_Call] = set()
         self._deaths = 0
+        self._asked = 0
         self._rest_until_s = 0.0
         self.restarts = 0
         self.used = False
@@ -269,14 +274,17 @@ class Machine:
         pipe = self._pipe
         if pipe is None:
             raise _LostError(say("adapter.was_ended"))
-        message = {"call": call.name, "arguments": {**call.arguments, "deadline_s": call.deadline_s}}
+        self._asked += 1
+        arguments = {**call.arguments, "deadline_s": call.deadline_s}
+        message = {"number": self._asked, "call": call.name, "arguments": arguments}
         loop = asyncio.get_running_loop()
         answered = loop.create_future()
         descriptor = pipe.fileno()
-        loop.add_reader(descriptor, _receive, pipe, answered)
+        loop.add_reader(descriptor, _Incoming(descriptor, answered))
         try:
             pipe.send_bytes(json.dumps(message, allow_nan=False).encode())
             answer = json.loads(await asyncio.wait_for(answered, call.deadline_s + GRACE_S))
+            _check_number(answer, self._asked)
             if "error" in answer:
                 error, retry = _told(answer, "error"), bool(answer["retry"])
                 if answer.get("not_ready"):
@@ -287,7 +295,7 @@ class Machine:
             raise DeadlineError(say("adapter.too_slow", call=call.name, seconds=call.deadline_s)) from None
         except (OSError, EOFError):
             raise _LostError(say("adapter.ended", call=call.name)) from None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise _LostError(say("adapter.unreadable", call=call.name, why=str(error))) from error
         finally:
             loop.remove_reader(descriptor)
@@ -321,6 +329,12 @@ def _check_wanted(call: _Call) -> None:
         raise _UnwantedError(say("adapter.given_up", call=call.name))
 
 
+def _check_number(answer: Mapping[str, Any], asked: int) -> None:
+    """Only an answer to what was asked last counts: one too many would be the next call's, and so on for ever."""
+    if answer["number"] != asked:
+        raise ValueError("it answers what was not asked")
+
+
 def _told(answer: Mapping[str, Any], name: str) -> Sentence:
     """What an adapter says, with the code that it may have; its values are as little trusted as the text."""
     told = sentence_in(answer, name)
@@ -341,13 +355,39 @@ def _line(text: object) -> str:
     return " ".join(printable.split())[:MOST_LETTERS]
 
 
-def _receive(pipe: Connection, answered: "asyncio.Future[bytes]") -> None:
-    if answered.done():
-        return
-    try:
-        answered.set_result(pipe.recv_bytes())
-    except (OSError, EOFError) as error:
-        answered.set_exception(error)
+class _Incoming:
+    """An answer on its way, as `Connection.send_bytes` writes it: what has come is taken, nothing waits for the rest.
+
+    `Connection.recv_bytes` would wait, and the whole daemon with it, for an adapter that stops in the middle.
+    """
+
+    def __init__(self, descriptor: int, answered: "asyncio.Future[bytes]") -> None:
+        self._descriptor = descriptor
+        self._answered = answered
+        self._come = bytearray()
+
+    def __call__(self) -> None:
+        if self._answered.done():
+            return
+        try:
+            self._take(os.read(self._descriptor, 65536))
+        except (OSError, EOFError, ValueError) as error:
+            self._answered.set_exception(error)
+
+    def _take(self, piece: bytes) -> None:
+        if not piece:
+            raise EOFError
+        self._come += piece
+        if len(self._come) < _SIZE.size:
+            return
+        size = _SIZE.unpack_from(self._come)[0]
+        if not 0 <= size <= MOST_BYTES:
+            raise ValueError(f"an answer of {size} bytes")
+        beyond = len(self._come) - _SIZE.size - size
+        if beyond > 0:
+            raise ValueError(f"{beyond} bytes that belong to no answer")
+        if beyond == 0:
+            self._answered.set_result(bytes(self._come[_SIZE.size :]))
 
 
 def _nothing(value: Any) -> None:

@@ -20,6 +20,7 @@ HOUR_S = 3600.0
 TRIES = 5
 FIRST_PAUSE_S = 1.0  # doubled after each try
 LEAVE_S = 1.0
+GRAVE = frozenset({"fault", "not_home", "aborted"})  # count for themselves: nobody hides these behind many others
 _LOOK_S = 60.0  # whatever the daemon says: how often the journal is looked at
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class Courier:
         self._place = state / "notify" / f"{target.name}.json"
         self._send = send
         self._clock = clock
-        self._sent: deque[float] = deque()
+        self._sent: dict[bool, deque[float]] = {True: deque(), False: deque()}
         self._left_out = 0
         self._stop = threading.Event()
         self._news = threading.Event()
@@ -100,12 +101,13 @@ class Courier:
 
     def _deliver(self, message: Message) -> None:
         now = self._clock()
-        while self._sent and self._sent[0] <= now - HOUR_S:
-            self._sent.popleft()
-        if len(self._sent) >= self._target.per_hour:
+        sent = self._sent[message.kind in GRAVE]
+        while sent and sent[0] <= now - HOUR_S:
+            sent.popleft()
+        if len(sent) >= self._target.per_hour:
             self._left_out += 1
             return
-        self._sent.append(now)
+        sent.append(now)
         data = replace(message, left_out=self._left_out).to_json()
         for attempt in range(TRIES):
             try:

@@ -2,9 +2,9 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -22,7 +22,10 @@ from tuner.tables.formats import NAMES, format_of
 from tuner.tables.table import Cell
 
 Row = Mapping[str, Cell]
+T = TypeVar("T", bound=Sized)
 LARGEST_BYTES = 200_000_000  # of one file, also unpacked: what a stranger sends is not read without end
+MOST_CELLS = 2_000_000  # of one table, also empty ones: a few bytes can stand for millions of them
+_BATCH = 1000  # rows
 _NEEDED = ("trials", "judgments", "events")
 _YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 _CLOSED = frozenset({Stage.DONE, Stage.REJECTED, Stage.DROPPED})
@@ -123,7 +126,18 @@ def _json(file: Path) -> dict[str, list[Row]]:
 
 def _csv(file: Path) -> list[Row]:
     with file.open(newline="", encoding="utf-8-sig") as text:
-        return [{name: _unquoted(cell) for name, cell in row.items() if name} for row in csv.DictReader(text)]
+        rows = _few(csv.DictReader(text))
+        return [{name: _unquoted(cell) for name, cell in row.items() if name} for row in rows]
+
+
+def _few(rows: Iterable[T]) -> Iterator[T]:
+    """The rows, as long as they are not too many."""
+    cells = 0
+    for row in rows:
+        cells += 1 + len(row)
+        if cells > MOST_CELLS:
+            raise ValueError(f"it has more than {MOST_CELLS} cells")
+        yield row
 
 
 def _unquoted(cell: Any) -> Cell:
@@ -135,7 +149,23 @@ def _unquoted(cell: Any) -> Cell:
 def _parquet(file: Path) -> list[Row]:
     from pyarrow import parquet  # type: ignore[import-untyped,unused-ignore]
 
-    return cast("list[Row]", parquet.read_table(file).to_pylist())
+    rows: list[Row] = []
+    size = 0
+    with parquet.ParquetFile(file) as table:
+        if table.metadata.num_rows * max(1, table.metadata.num_columns) > MOST_CELLS:
+            raise ValueError(f"it has more than {MOST_CELLS} cells")
+        at_once = max(1, min(_BATCH, LARGEST_BYTES // max(1, file.stat().st_size)))  # one text may stand in every row
+        for batch in table.iter_batches(batch_size=at_once):
+            size += sum(_plain(column).nbytes for column in batch.columns)
+            if size > LARGEST_BYTES:
+                raise ValueError(f"it has more than {LARGEST_BYTES} bytes when it is unpacked")
+            rows += cast("list[Row]", batch.to_pylist())
+    return rows
+
+
+def _plain(column: Any) -> Any:
+    """A column with every text where it stands, as it will be in memory."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
 
 
 def _xlsx(file: Path) -> dict[str, list[Row]]:
@@ -150,7 +180,7 @@ def _xlsx(file: Path) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {}
     for name in _NEEDED:
         if name in book.sheetnames:
-            head, *rows = book[name].iter_rows(values_only=True)
+            head, *rows = _few(book[name].iter_rows(values_only=True))
             tables[name] = [dict(zip(map(str, head), row, strict=True)) for row in rows]
     book.close()
     return tables

@@ -162,11 +162,12 @@ class Page:
         if self._options.login and not seat.proved and form not in (self._sign_in, self._language):
             return RedirectResponse("/", 303)
         seat.used_s = self.session.clock()
-        proved = seat.operator
+        changes = seat.changes
         await form(seat, fields)
         response = RedirectResponse(back, 303)
-        if seat.operator != proved:
-            self._keep(response, self._seats.renew(request.cookies[self._cookie]))
+        cookie = self._seats.renew(seat) if seat.changes != changes else None
+        if cookie is not None:
+            self._keep(response, cookie)
         return response
 
     def _forms(self) -> dict[str, Form]:
@@ -213,10 +214,12 @@ class Page:
             seat.say("")
 
     async def _sign_in(self, seat: Seat, fields: Mapping[str, str]) -> None:
-        await sign_in(seat, self.session, fields, login=self._options.login)
+        async with seat.door:  # a form that is sent twice, or by two windows: one after the other
+            await sign_in(seat, self.session, fields, login=self._options.login)
 
     async def _sign_out(self, seat: Seat, fields: Mapping[str, str]) -> None:
-        await sign_out(seat)
+        async with seat.door:
+            await sign_out(seat)
 
     async def _events(self, request: Request) -> Response:
         seat = self._seat(request)

@@ -106,6 +106,8 @@ class Seat:
         used_s: When somebody did something here.
         streams: How many windows follow what happens.
         undoable: Whether the last answer can be taken back.
+        changes: How often somebody came or went.
+        door: One at a time comes or goes.
     """
 
     def __init__(self, shared: Session, client: AsyncClient, language: str, campaign: str | None) -> None:
@@ -119,6 +121,8 @@ class Seat:
         self.idle_s = NAMED_S
         self.streams = 0
         self.undoable = False
+        self.changes = 0
+        self.door = asyncio.Lock()
         self._given: str | None = None
         self._pressed: tuple[Key, int | None] | None = None
         self._one = asyncio.Lock()
@@ -131,6 +135,7 @@ class Seat:
     def sit(self, name: str, rights: Welcome | None, *, proved: bool, idle_s: float = NAMED_S) -> None:
         """Somebody has signed in, until nothing was done here for so long."""
         self.idle_s = idle_s
+        self.changes += 1
         self.actions.operator = self.session.client.actor = name
         self.session.welcome = rights
         self.proved = proved
@@ -139,6 +144,7 @@ class Seat:
 
     def rise(self) -> None:
         """Nobody is signed in any more."""
+        self.changes += self.operator is not None
         self.actions.operator = self.session.client.actor = self.session.client.session = None
         if not self.session.ended:  # else why is being said
             self.say("")

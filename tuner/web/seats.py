@@ -58,8 +58,14 @@ class Seats:
         self._seats[cookie] = Seat(self._shared, client, language, self._campaign)
         return cookie, self._seats[cookie]
 
-    def renew(self, cookie: str) -> str:
-        """Another cookie for the same seat: one from before somebody signed in must not be worth anything after."""
+    def renew(self, seat: Seat) -> str | None:
+        """Another cookie for the same seat: one from before somebody signed in must not be worth anything after.
+
+        None: the seat was given up in the meantime.
+        """
+        cookie = next((one for one, known in self._seats.items() if known is seat), None)
+        if cookie is None:
+            return None
         new = secrets.token_urlsafe(32)
         self._seats[new] = self._seats.pop(cookie)
         self._retired_s[cookie] = self._clock()

@@ -1,5 +1,6 @@
 """How many campaigns one daemon bears: simulated machines, every question answered, memory watched."""
 
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -95,6 +96,12 @@ def run_load(campaigns: int, trials: int, seconds: float, judges: int, told: Cal
 def memory_mb(pid: int) -> float:
     """Resident memory of a process."""
     return _field(pid, "status", "VmRSS:")
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of processor time that a process has used, whatever else the machine had to do."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def all_mb(running: LocalDaemon) -> float:

@@ -1,7 +1,7 @@
 """Configurations of simulated machines for measurements of the daemon."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,15 +56,20 @@ def campaign(name: str, *, trials: int, seconds: float, seed: int = 0, autostart
 
 
 @contextmanager
-def daemon(config: str, journal: Path | None = None, start_s: float = START_S) -> Iterator[LocalDaemon]:
-    """A daemon in a directory that is removed afterwards, if wanted with a journal to begin with."""
+def daemon(
+    config: str, journal: Path | None = None, start_s: float = START_S, more: Sequence[str] = ()
+) -> Iterator[LocalDaemon]:
+    """A daemon in a directory that is removed afterwards, if wanted with a journal to begin with, and `more` files."""
     with tempfile.TemporaryDirectory(prefix="tuner-") as directory:
         place = Path(directory)
         (place / "tuner.toml").write_text(config)
+        others = [place / f"more{number}.toml" for number in range(len(more))]
+        for path, text in zip(others, more, strict=True):
+            path.write_text(text)
         state = place / "state"
         if journal is not None:
             state.mkdir(mode=0o700)
             for file in journal.parent.glob(f"{journal.name}*"):
                 (state / file.name).write_bytes(file.read_bytes())
-        with LocalDaemon(place / "tuner.toml", state, start_s) as running:
+        with LocalDaemon(place / "tuner.toml", state, start_s, others) as running:
             yield running

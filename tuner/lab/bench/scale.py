@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tuner.lab.bench import machines
-from tuner.lab.bench.daemon_load import all_mb, memory_mb
+from tuner.lab.bench.daemon_load import all_mb, cpu_s, memory_mb
 from tuner.lab.bench.history import history
 from tuner.lab.bench.start import TRIALS, measure_start
 
 _ASKS = 20
+_IN_A_FILE = 500  # campaigns: a file has 30,000 entries at most
 _PATIENT_S = 900.0  # a thousand campaigns on a busy machine
 _PROPOSALS = 4  # in a row: hyper-parameters are fitted anew once in so many
 # a process for each number of duels: the most memory that a process has had never falls
@@ -44,9 +45,11 @@ class Campaigns:
 
     campaigns: int
     ready_s: float
+    ready_cpu_s: float
     mb: float
     all_mb: float
     status_ms: float
+    status_cpu_ms: float
     snapshot_ms: float
 
 
@@ -59,7 +62,9 @@ class Events:
     parts: int
     mb: float
     first_s: float
+    first_cpu_s: float
     again_s: float
+    again_cpu_s: float
 
     @property
     def bytes_a_part(self) -> float:
@@ -79,21 +84,22 @@ def proposals(duels: Sequence[int]) -> Iterator[Proposals]:
 def campaigns(counts: Sequence[int]) -> Iterator[Campaigns]:
     """Start a daemon with so many campaigns, and ask it something."""
     for count in counts:
-        text = machines.head(workers=1, speculate=False) + "".join(
-            machines.campaign(f"line{number:04d}", trials=40, seconds=0.0, autostart=False) for number in range(count)
-        )
+        ours = [machines.campaign(f"line{n:04d}", trials=40, seconds=0.0, autostart=False) for n in range(count)]
+        first, *more = ("".join(ours[at : at + _IN_A_FILE]) for at in range(0, count, _IN_A_FILE))
         began_s = time.perf_counter()
-        with machines.daemon(text, start_s=_PATIENT_S) as running, running.client() as client:
+        head = machines.head(workers=1, speculate=False)
+        with machines.daemon(head + first, start_s=_PATIENT_S, more=more) as running, running.client() as client:
             client.request("status", timeout_s=_PATIENT_S)
-            ready_s = time.perf_counter() - began_s
-            waits = {}
+            ready_s, ready_cpu_s = time.perf_counter() - began_s, cpu_s(running.pid)
+            waits, used = {}, {}
             for op, name in (("status", None), ("snapshot", "line0000")):
-                sent_s = time.perf_counter()
+                sent_s, before_s = time.perf_counter(), cpu_s(running.pid)
                 for _ in range(_ASKS):
                     client.request(op, name, timeout_s=_PATIENT_S)
                 waits[op] = (time.perf_counter() - sent_s) / _ASKS * 1000
+                used[op] = (cpu_s(running.pid) - before_s) / _ASKS * 1000
             memory = memory_mb(running.pid), all_mb(running)
-        yield Campaigns(count, ready_s, *memory, waits["status"], waits["snapshot"])
+        yield Campaigns(count, ready_s, ready_cpu_s, *memory, waits["status"], used["status"], waits["snapshot"])
 
 
 def events(counts: Sequence[int]) -> Iterator[Events]:
@@ -101,7 +107,8 @@ def events(counts: Sequence[int]) -> Iterator[Events]:
     for count in counts:
         found = measure_start(count, lambda _: None)
         parts = found.campaigns * TRIALS
-        yield Events(found.events, found.campaigns, parts, found.megabytes, found.first_s, found.again_s)
+        starts = found.first_s, found.first_cpu_s, found.again_s, found.again_cpu_s
+        yield Events(found.events, found.campaigns, parts, found.megabytes, *starts)
 
 
 def events_a_part() -> float:
