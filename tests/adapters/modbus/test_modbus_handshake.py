@@ -8,8 +8,8 @@ from pymodbus.constants import ExcCodes
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.adapter import connected
 from adapters.modbus.ranges import readable
-from tests.adapters.helpers import wait_until
-from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, made_from, table
+from tests.adapters.helpers import GOOD, PARAMETERS, wait_until
+from tests.adapters.modbus.moulding_machine import made_from, table
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.handshake import tag_number
