@@ -185,6 +185,7 @@ class Offered:
         kind: Its type, in the machine's words; empty if the protocol does not tell.
         access: Some of read, write, call; empty if the protocol does not tell.
         value: What it is now, as text.
+        looked_at: False for a stretch where there may be more, because the time was over; `value` says so.
     """
 
     where: str
@@ -192,6 +193,7 @@ class Offered:
     kind: str = ""
     access: str = ""
     value: str = ""
+    looked_at: bool = True
 
 
 S = TypeVar("S", bound=AdapterSettings)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from adapters.shared.values import Deadline
+from adapters.shared.values import Deadline, not_looked_at
 from tuner.adapter import LinkError, Offered
 
 try:
@@ -19,6 +19,10 @@ _SHOWN = 8  # values of a range that are told
 Values = dict[int, int]
 
 
+class _TimeOverError(Exception):
+    """The deadline came before all was looked at."""
+
+
 def readable(client: ModbusTcpClient | ModbusSerialClient, unit_id: int, deadline: Deadline) -> list[Offered]:
     """Ranges of all four tables, with some of the values that are not 0."""
     read: dict[str, Callable[..., ModbusPDU]] = {
@@ -27,14 +31,18 @@ def readable(client: ModbusTcpClient | ModbusSerialClient, unit_id: int, deadlin
         "coil": client.read_coils,
         "discrete": client.read_discrete_inputs,
     }
-    answered = False
+    answered = over = False
     found: list[Offered] = []
     for table, function in read.items():
         values: Values = {}
-        for first in range(0, HIGHEST, _BLOCK):
-            for answer in _block(function, unit_id, first, _BLOCK, deadline):
-                answered = True
-                values |= answer
+        begun = 0
+        try:
+            for begun in range(0, HIGHEST, _BLOCK):
+                for answer in _block(function, unit_id, begun, _BLOCK, deadline):
+                    answered = True
+                    values |= answer
+        except _TimeOverError:
+            over = True
         bits = table in ("coil", "discrete")
         access = "read, write" if table in ("holding", "coil") else "read"
         for first, last in _runs(sorted(values)):
@@ -44,7 +52,9 @@ def readable(client: ModbusTcpClient | ModbusSerialClient, unit_id: int, deadlin
             found.append(
                 Offered(f"{table} {first} to {last}", "", kind, access, ", ".join(telling[:_SHOWN]) + more or "all 0")
             )
-    if not answered:
+        if over:
+            found.append(not_looked_at(f"{table} {begun} to {HIGHEST - 1}"))
+    if not answered and not over:
         raise LinkError(f"no address up to {HIGHEST - 1} can be read: look at unit_id")
     return found
 
@@ -54,7 +64,7 @@ def _block(
 ) -> Iterator[Values]:
     """What can be read of a block."""
     if deadline.left_s() == 0:
-        return
+        raise _TimeOverError
     try:
         answer = function(first, count=count, device_id=unit_id)
     except (ModbusException, OSError) as error:

@@ -71,13 +71,13 @@ class OpcuaAdapter(HandshakeAdapter[OpcuaSettings]):
     @classmethod
     def browse(cls, connection: OpcuaConnection, deadline_s: float) -> Sequence[Offered]:
         """All variables and methods below Objects, as they are written in the settings."""
-        link = Link(connection, deadline_s)
+        link = Link(connection, deadline_s / 4)  # which leaves time to find out why there is no answer
         try:
             link.run(link.connect(), deadline_s)
             return link.run(variables(link.client, link.namespaces, connection.namespace, deadline_s), deadline_s)
         except LINK_FAILURES as error:
-            at = f"the machine at {connection.endpoint}"
-            raise LinkError(f"{at} does not show what it has: {error or type(error).__name__}") from error
+            why = str(error) or say("opcua.says_nothing")
+            raise LinkError(f"the machine at {connection.endpoint} does not show what it has: {why}") from error
         finally:
             link.close(polite=True)
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 
+from adapters.shared.values import not_looked_at
 from tuner.adapter import LinkError, Offered, RefusedError
 from tuner.basics.text import shown
 
@@ -19,6 +20,11 @@ except ImportError as error:
 _MOST = 5000  # nodes; a server with more is picked from by its own tools
 _SERVER = ua.NodeId(ua.Int32(ObjectIds.Server))  # hundreds of variables about the server itself
 _READ, _WRITE = 1, 2  # bits of an access level
+_MORE = "more nodes"
+
+
+class _TimeOverError(Exception):
+    """The deadline came before all was looked at."""
 
 
 async def variables(
@@ -27,26 +33,35 @@ async def variables(
     """All below Objects but the server's own, in its order; those that cannot be looked at are left out."""
     ends_s = time.monotonic() + 0.9 * deadline_s
     found: list[Offered] = []
-    async for path, node, kind in _below(client.nodes.objects, (), ends_s):
-        where = _written(node.nodeid, namespaces, namespace)
-        if kind is ua.NodeClass.Method:
-            owner = await node.get_parent()
-            of = f" of {_written(owner.nodeid, namespaces, namespace)}" if owner is not None else ""
-            found.append(Offered(where, ".".join(path), f"method{of}", "call"))
-        else:
-            found.append(await _variable(client, node, where, ".".join(path)))
-        if len(found) == _MOST:
-            break
+    try:
+        async for path, node, kind in _below(client.nodes.objects, (), ends_s):
+            if len(found) == _MOST:
+                return [*found, Offered(_MORE, value=f"not listed, they are over {_MOST}", looked_at=False)]
+            where = _written(node.nodeid, namespaces, namespace)
+            if kind is ua.NodeClass.Method:
+                owner = await node.get_parent()
+                of = f" of {_written(owner.nodeid, namespaces, namespace)}" if owner is not None else ""
+                found.append(Offered(where, ".".join(path), f"method{of}", "call"))
+            else:
+                found.append(await _variable(client, node, where, ".".join(path)))
+    except _TimeOverError:
+        found.append(not_looked_at(_MORE))
     return found
 
 
 async def _below(
     node: Node, path: tuple[str, ...], ends_s: float
 ) -> AsyncIterator[tuple[tuple[str, ...], Node, ua.NodeClass]]:
-    """Every variable and method once, with the names on the way to it."""
+    """Every variable and method once, with the names on the way to it.
+
+    Raises:
+        _TimeOverError: The time was over before all were seen.
+    """
     seen = {node.nodeid, _SERVER}
     waiting = [(node, path)]
-    while waiting and time.monotonic() < ends_s:
+    while waiting:
+        if time.monotonic() >= ends_s:
+            raise _TimeOverError
         parent, names = waiting.pop(0)
         for reference in await parent.get_children_descriptions():
             if reference.NodeId in seen:

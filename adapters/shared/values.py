@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from tuner.adapter import LinkError, Outcome, ParameterInfo, RefusedError, Setting, Value
+from tuner.adapter import LinkError, Offered, Outcome, ParameterInfo, RefusedError, Setting, Value
 from tuner.basics.sentences import Sentence, say, written
 from tuner.basics.text import shown
 
@@ -40,6 +40,11 @@ class Deadline:
     def left_s(self) -> float:
         """Seconds until the deadline, 0 after it."""
         return max(0.0, self._end - time.monotonic())
+
+
+def not_looked_at(where: str) -> Offered:
+    """What ends a list that the time was too short for."""
+    return Offered(where, value="not looked at, the time was over: give more with --deadline-s", looked_at=False)
 
 
 class _OutcomeMessage(BaseModel):

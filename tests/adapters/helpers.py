@@ -1,11 +1,21 @@
-"""What the tests of several adapters share: settings with some changes, a clock that hurries, a link that is lost."""
+"""What the tests of several adapters share: a press, settings with some changes, a clock that hurries, a lost link."""
 
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from tests.patience import PATIENT_S
-from tuner.adapter import LinkError
+from tuner.adapter import LinkError, ParameterInfo
+from tuner.testing import LinkConformance
+
+PARAMETERS = (
+    ParameterInfo("temperature", "stepped", 230.0, 200.0, 300.0, 0.5, tolerance=0.05),
+    ParameterInfo("speed", "continuous", 80.0, 20.0, 150.0, tolerance=0.01),
+    ParameterInfo("pressure", "integer", 400, 200, 700),
+    ParameterInfo("cooling", "choice", "water", choices=("water", "oil")),
+)
+GOOD = {"temperature": 230.5, "speed": 81.25, "pressure": 400, "cooling": "oil"}
 
 
 def changed(settings: dict, changes: dict) -> dict:
@@ -22,6 +32,39 @@ def changed(settings: dict, changes: dict) -> dict:
     return settings
 
 
+@contextmanager
+def closed_at_the_end(made_from):
+    """Makes adapters, open unless the test wants to open them, and closes them all."""
+    made = []
+
+    def make(*, opened=True, **changes):
+        made.append(made_from(**changes))
+        if opened:
+            made[-1].open(PATIENT_S)
+        return made[-1]
+
+    yield make
+    for adapter in made:
+        adapter.close()
+
+
+class PressConformance(LinkConformance):
+    """For a press that is switched off and on, and can be kept from speaking."""
+
+    @pytest.fixture(autouse=True)
+    def at_the_press(self, press):
+        self.press = press
+
+    def lose_machine(self):
+        self.press.off()
+
+    def return_machine(self):
+        self.press.on()
+
+    def mute_machine(self):
+        self.press.speaking.clear()
+
+
 class Hurry:
     """A clock that only goes on while one waits, a second at a time: deadlines pass without waiting for them."""
 
@@ -33,6 +76,18 @@ class Hurry:
 
     def sleep(self, seconds):
         self.now_s += 1.0
+
+
+def closed_twice(adapter):
+    """It does not answer afterwards, and can be opened again."""
+    adapter.close()
+    adapter.close()
+    with pytest.raises(LinkError, match="is closed"):
+        adapter.read_back(1.0)
+    with pytest.raises(LinkError, match="is closed"):
+        adapter.health(1.0)
+    adapter.open(PATIENT_S)
+    assert adapter.health(PATIENT_S).ok
 
 
 def lost_in_a_trial(server, press, made):

@@ -66,6 +66,11 @@ def test_a_value_outside_of_the_bounds_is_pointed_out(odd, config):
         ({"health": raising(LinkError("cut off"))}, 75, "m: cut off"),
         ({"health": lambda: Health(False, "the door is open")}, 75, "m: the machine is not well: the door is open"),
         ({"health": lambda: Health(True, "", {"guard": False})}, 75, "m: no setting can be sent: guard does not hold"),
+        (
+            {"health": lambda: Health(True, "", {"guard": False, "key": False, "air": True})},
+            75,
+            "m: no setting can be sent: guard, key do not hold",
+        ),
         ({"read_back": raising(RefusedError("not for you"))}, 1, "m: not for you"),
         ({"read_back": lambda: {"x": float("nan")}}, 1, "m: x was read back as nan"),
         ({"read_back": lambda: {"x": "warm"}}, 1, 'm: x was read back as "warm"'),
@@ -122,5 +127,12 @@ def test_check_shows_every_place_and_fails_where_one_cannot_be_used(odd, config)
     odd(inspect=lambda: [good, Inspected("trial.valid", "DB5.DBX9.0", "beyond the end of the block", ok=False)])
     shown = run("check", "odd", "--config", config)
     assert "! trial.valid  DB5.DBX9.0" in shown.stdout
-    sentence = "m: 1 of 2 places cannot be used: trial.valid; trial.valid: beyond the end of the block\n"
+    sentence = "m: 1 of 2 places cannot be used: trial.valid: beyond the end of the block\n"
     assert (shown.exit_code, shown.stderr) == (1, sentence)
+    odd(
+        inspect=lambda: [
+            Inspected(name, "DB5", f"{name} is too short", ok=False) for name in ("trial.tag", "trial.made")
+        ]
+    )
+    shown = run("check", "odd", "--config", config)
+    assert shown.stderr == "m: 2 of 2 places cannot be used: trial.tag, trial.made; trial.tag is too short\n"

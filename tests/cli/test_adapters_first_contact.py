@@ -1,12 +1,15 @@
 """`tuner adapters browse` and `rehearse`: one way to name a machine, and the daemon's patience with it."""
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from tests.daemon.running import campaign_text
+from tuner.adapter import Offered
 from tuner.cli.main import cli
+from tuner.machine import offers
 
 SASENA = str(Path(__file__).parents[2] / "configs" / "sasena.toml")
 
@@ -55,7 +58,35 @@ def test_what_only_people_can_change_is_said_before_a_part_is_made(tmp_path):
         text.replace('name = "simulated"', 'name = "command"').replace('problem = "sasena"', 'argv = ["/bin/true"]')
     )
     shown = run("rehearse", str(config), answer="n\n")
-    assert "  x2 = 1.5  (by hand: see to it now)\n" in shown.stdout
+    assert "  x1 = 3.5 mm\n  x2 = 1.5  (by hand: see to it now)\n" in shown.stdout
+    assert "  changed by hand, not looked at: x2\n" in run("check", str(config)).stdout
+
+
+def test_what_was_not_sent_is_not_timed_as_sent(tmp_path):
+    memory = tmp_path / "memory"
+    memory.write_text('{"setting": {"x1": 9.0, "x2": 9.0}, "parts": {}, "calls": 0}')
+    config = tmp_path / "elsewhere.toml"
+    config.write_text(campaign_text(machine=f'memory = "{memory}"'))
+    shown = run("rehearse", str(config), "--yes")
+    assert shown.exit_code == 1
+    assert "the known-good setting was refused: the machine says x1 is 9.0, outside of its limits" in shown.stderr
+    assert "sent and read back" not in shown.stdout
+    checked = run("check", str(config))
+    assert checked.exit_code == 75
+    assert "x1, x2 are outside of their limits, bring them back by hand" in checked.stderr
+
+
+def test_a_list_that_the_time_was_too_short_for_says_so(monkeypatch):
+    told = [Offered("holding 0 to 9", value="all 0"), Offered("coil 0 to 9", value="not looked at", looked_at=False)]
+    monkeypatch.setattr(offers, "offers", lambda *_: told)
+    machine = ("browse", "modbus", "host=127.0.0.1")
+    shown = run(*machine)
+    assert (shown.exit_code, shown.stderr) == (0, "warning: coil 0 to 9: not looked at\n")
+    assert "coil" not in shown.stdout
+    assert [json.loads(line)["looked_at"] for line in run(*machine, "--json").stdout.splitlines()] == [True, False]
+    shown = run(*machine, "--find", "7")
+    assert shown.exit_code == 1
+    assert 'the machine offers nothing with "7" in it, as far as was looked' in shown.stderr
 
 
 @pytest.mark.parametrize(

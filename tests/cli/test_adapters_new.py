@@ -42,7 +42,7 @@ def test_a_new_adapter_can_be_installed_passes_its_tests_and_answers(tmp_path, m
             timeout=PATIENT_S,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return done.stdout + done.stderr
 
     offline = ["--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check", "--quiet"]
     python("-m", "pip", "install", *offline, "--target", str(site), str(package))
@@ -52,7 +52,9 @@ def test_a_new_adapter_can_be_installed_passes_its_tests_and_answers(tmp_path, m
     rows = [" ".join(line.split()) for line in run("list").stdout.splitlines()]
     assert "big_oven tuner-big-oven 0.1.0 Speaks with the machine big_oven." in rows
     assert "where the machine is" in run("info", "big_oven").stdout
-    checked = run("check", "big_oven", "--config", str(package / "example.toml"))
+    example = str(package / "example.toml")
+    assert python("-m", "tuner", "check-config", example) == f"{example}: ok: 1 campaign, 1 parameter\n"
+    checked = run("check", "big_oven", "--config", example)
     assert checked.exit_code == 0, checked.output
     assert "ready; nothing was moved" in checked.stdout
 

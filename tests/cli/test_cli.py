@@ -185,3 +185,12 @@ def test_the_installed_command_reports_all_errors_of_all_files_and_no_traceback(
     assert f'{broken}:4: campaign[a b].name: "a b" is not a name' in done.stderr
     assert "missing.toml:1: file: does not exist" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "order", [("reject", "press", "1"), ("exclude", "press", "1"), ("freeze", "press", "gate", "fan")]
+)
+def test_an_order_that_needs_a_reason_says_so_before_anything_is_sent(order, tmp_path):
+    shown = CliRunner().invoke(cli, ["campaign", *order, "--state", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "Missing option '--reason'" in shown.stderr

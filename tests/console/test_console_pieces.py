@@ -100,6 +100,15 @@ def test_a_column_shows_tag_setting_photo_and_first_what_differs_where_there_is_
     assert whole.count(" mm") == 12
 
 
+def test_a_column_shows_what_was_measured_where_the_setting_leaves_room():
+    part = trial(7, photo="/photos/P7.jpg", measurements={"weight_g": 31.25, "gloss": 80.0})
+    have = view(parameters=[X])
+    text = drawing.column(Words("de"), have, "1 LINKS", part, None, 40, 12).plain
+    assert text.splitlines()[-2:] == ["gemessen weight_g 31,25, gloss 80,00", "Foto /photos/P7.jpg"]
+    assert len(text.splitlines()) <= 12
+    assert "weight_g" not in drawing.column(Words("de"), have, "1 LINKS", part, None, 40, 4).plain
+
+
 def test_what_the_machine_has_not_taken_comes_first_in_its_line():
     many = [X.model_copy(update={"name": f"p{number}"}) for number in range(12)]
     asked = {parameter.name: 1.0 for parameter in many}

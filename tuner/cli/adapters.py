@@ -200,15 +200,18 @@ def browse(
             raise click.BadParameter("KEY=VALUE goes with the name of an adapter, not with a configuration")
         chosen = _one(campaigns).adapter
         target, kind, connection = chosen.name, load_adapter(chosen.name), chosen.settings
-    found = [
-        one for one in offers(target, kind, connection, deadline_s) if find.lower() in f"{one.where} {one.name}".lower()
-    ]
+    told = offers(target, kind, connection, deadline_s)
+    found = [one for one in told if one.looked_at and find.lower() in f"{one.where} {one.name}".lower()]
+    missed = [one for one in told if not one.looked_at]
     if as_json:
-        for one in found:
+        for one in (*found, *missed):
             click.echo(json.dumps(asdict(one)))
         return
+    for one in missed:
+        click.echo(f"warning: {one.where}: {one.value}", err=True)
     if not found:
-        raise TunerError("the machine offers nothing" + (f" with {shown(find)} in it" if find else ""))
+        so_far = ", as far as was looked" if missed else ""
+        raise TunerError("the machine offers nothing" + (f" with {shown(find)} in it" if find else "") + so_far)
     keys = ("where", "name", "kind", "access")
     widths = {key: min(60, max(len(getattr(one, key)) for one in found)) for key in keys}
     for one in found:
@@ -239,7 +242,8 @@ def rehearse_(target: str, file: Path | None, campaign: str | None, yes: bool) -
     click.echo(f"machine {terms.machine}, adapter {terms.adapter.name}: one part at the known-good setting")
     for parameter in terms.parameters:
         whose = "  (by hand: see to it now)" if parameter.name in terms.adapter.by_hand else ""
-        click.echo(f"  {parameter.name} = {shown(parameter.start)}{whose}")
+        unit = f" {parameter.unit}" if parameter.unit else ""
+        click.echo(f"  {parameter.name} = {shown(parameter.start)}{unit}{whose}")
     if not yes:
         click.confirm("The machine will move, and no daemon may use it meanwhile. Go on?", abort=True)
     if not asyncio.run(rehearse(terms, click.echo)).valid:

@@ -69,9 +69,10 @@ def _parameter(operation: AnyOperation, name: str) -> Callable[[Callable[..., No
     """A field of the body as an argument or option."""
     field = operation.body.model_fields[name]
     if name == "reason":
-        default = None if field.is_required() else field.default
         text = as_sentence(field.description)
-        return click.option("--reason", required=field.is_required(), default=default, help=text)
+        if field.is_required():  # a default, be it None, would do for what is required
+            return click.option("--reason", required=True, help=text)
+        return click.option("--reason", default=field.default, help=text)
     if field.annotation is bool and not field.is_required():
         return click.option(f"--{name}", is_flag=True, help=as_sentence(field.description))
     if name == "options":

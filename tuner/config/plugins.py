@@ -41,8 +41,8 @@ def _found(find: Callable[..., Iterable[EntryPoint]], places: tuple[tuple[str, i
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    """A module that is not there; what was installed after this process began is not seen by it."""
-    return f"{error}; install it, and start the daemon again if it runs: it does not see what was installed since"
+    """A module that is not there; one that was installed by pip's -e after this process began is not seen by it."""
+    return f"{error}; install it, or start the daemon again if `pip install -e` did so while it ran"
 
 
 def load_adapter(name: str) -> type[Adapter[Any]]:

@@ -200,6 +200,12 @@ def about_part(words: Words, trial: TrialView) -> str:
     return " · ".join(parts)
 
 
+def measured_text(words: Words, trial: TrialView) -> str:
+    """What the machine measured on a part; nothing where it tells nothing."""
+    numbers = [f"{name} {words.value(value)}" for name, value in trial.measurements.items()]
+    return f"{words('page.measured')} {', '.join(numbers)}" if numbers else ""
+
+
 def alarms(session: Session, view: CampaignView | None) -> list[tuple[str, dict[str, object]]]:
     """What is abnormal now: texts' keys and fields."""
     found: list[tuple[str, dict[str, object]]] = []

@@ -13,7 +13,7 @@ from rich.console import Console as Terminal
 
 from tuner.basics.vocabulary import Phase
 from tuner.console.actions import Actions
-from tuner.console.campaign_text import beside_text, news_text, pace, phase_text, rows, wait_text
+from tuner.console.campaign_text import beside_text, measured_text, news_text, pace, phase_text, rows, wait_text
 from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
@@ -257,7 +257,8 @@ class Lines:
                 for row in rows(words, view.parameters, trial.setting, other.setting)
             ]
             side = words(f"duel.{key}").capitalize()
-            self.say(words("line.side", side=side, tag=trial.tag, setting=", ".join(parts)))
+            about = "; ".join(filter(None, (", ".join(parts), measured_text(words, trial))))
+            self.say(words("line.side", side=side, tag=trial.tag, setting=about))
             self._show(trial.photo)
         if duel.left.setting == duel.right.setting:
             self.say(words("duel.same"))

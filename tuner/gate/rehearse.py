@@ -13,7 +13,7 @@ from tuner.basics.text import shown
 from tuner.campaign.terms import Terms
 from tuner.errors import TryAgainError, TunerError
 from tuner.gate.attended import Attended
-from tuner.gate.gate import Answer, Gate
+from tuner.gate.gate import Gate
 from tuner.gate.patience import Awaited, Patience, Wait
 from tuner.machine.process import Machine
 
@@ -33,10 +33,7 @@ async def rehearse(terms: Terms, say: Say) -> Outcome:
     try:
         await rehearsal.timed("connect and ask how it is", machine.health)
         await rehearsal.timed("read back", machine.read_back)
-        answer = await rehearsal.timed("known-good setting, sent and read back", rehearsal.send)
-        if answer.result != "applied":
-            final = answer.result == "refused" and answer.awaited is None
-            raise (TunerError if final else TryAgainError)(f"the known-good setting was {answer.result}: {answer.text}")
+        await rehearsal.timed("known-good setting, sent and read back", rehearsal.send)
         tag = f"rehearse-{secrets.token_hex(2)}"
         outcome = await rehearsal.timed(f"part {tag}", lambda: machine.run_trial(tag))
         await rehearsal.timed("read back", machine.read_back)
@@ -73,13 +70,15 @@ class _Rehearsal:
             self.said = wait.text
             self.say(f"  {wait.sentence}")
 
-    async def send(self) -> Answer:
+    async def send(self) -> None:
         """Go to the known-good setting; what the machine is not ready for is sent again."""
         patience = self._patience()
-        while True:
-            answer = await self.gate.send(self.terms, self.terms.known_good)
+        while (answer := await self.gate.send(self.terms, self.terms.known_good)).result != "applied":
             if answer.awaited is None or not await self._again(patience, answer.awaited, answer.text):
-                return answer
+                final = answer.result == "refused" and answer.awaited is None
+                raise (TunerError if final else TryAgainError)(
+                    f"the known-good setting was {answer.result}: {answer.text}"
+                )
 
     async def timed(self, what: str, step: Callable[[], Awaitable[T]]) -> T:
         """Do a step, again while that helps, and tell how long it took."""

@@ -56,6 +56,8 @@ def _introduce(campaign: Campaign, deadline_s: float, say: Say) -> None:
 
 def _check(campaign: Campaign, deadline_s: float, say: Say) -> None:
     by_hand = campaign.left_to_people
+    if by_hand:
+        say(f"  changed by hand, not looked at: {', '.join(sorted(by_hand))}")
     parameters = [parameter_info(parameter) for parameter in campaign.parameters if parameter.name not in by_hand]
     make = load_adapter(campaign.adapter.name)
     adapter: Adapter[Any] = bounded("its making", lambda: make(campaign.adapter.settings, parameters), deadline_s)
@@ -72,7 +74,8 @@ def _check(campaign: Campaign, deadline_s: float, say: Say) -> None:
         raise _NotReadyError(f"the machine is not well: {health.text or 'it does not say why'}")
     open_locks = [name for name, holds in health.interlocks.items() if not holds]
     if open_locks:
-        raise _NotReadyError(f"no setting can be sent: {', '.join(open_locks)} does not hold")
+        hold = "does not hold" if len(open_locks) == 1 else "do not hold"
+        raise _NotReadyError(f"no setting can be sent: {', '.join(open_locks)} {hold}")
     say("  ready; nothing was moved")
 
 
@@ -86,8 +89,11 @@ def _ask(
     _tell(places, say)
     bad = [place for place in places if not place.ok]
     if bad:
-        names = ", ".join(place.name for place in bad)
-        raise TunerError(f"{len(bad)} of {len(places)} places cannot be used: {names}; {bad[0].name}: {bad[0].text}")
+        first, text = bad[0].name, bad[0].text
+        sentences = [text if text.startswith(first) else f"{first}: {text}"]
+        if len(bad) > 1:
+            sentences.insert(0, ", ".join(place.name for place in bad))
+        raise TunerError(f"{len(bad)} of {len(places)} places cannot be used: {'; '.join(sentences)}")
     health = bounded("health", lambda: adapter.health(deadline_s), deadline_s)
     if not isinstance(health, Health):
         raise TunerError(f"the adapter answered health with {shown(health)}")
@@ -105,7 +111,8 @@ def _ask(
         health = Health(False, f"it does not say what it has for {', '.join(unknown)}")
     outside = [parameter.name for parameter in parameters if _is_outside(parameter, values.get(parameter.name))]
     if outside and health.ok:
-        health = Health(False, f"{', '.join(outside)} is outside of its limits, bring it back by hand")
+        they = "is outside of its limits, bring it" if len(outside) == 1 else "are outside of their limits, bring them"
+        health = Health(False, f"{', '.join(outside)} {they} back by hand")
     return health, [sentence for parameter in parameters for sentence in _show(parameter, values, say)]
 
 

@@ -107,7 +107,7 @@ def read(path: Path) -> Iterator[Row]:
     except (OSError, zipfile.BadZipFile) as error:
         raise BundleError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except _DAMAGE as error:
-        raise BundleError(f"{path} is damaged: {error or type(error).__name__}") from None
+        raise BundleError(f"{path} is damaged: {str(error) or type(error).__name__}") from None
     for number, line in enumerate(lines, 1):
         try:
             told = json.loads(line)

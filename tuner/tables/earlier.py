@@ -100,7 +100,7 @@ def _tables(path: Path) -> dict[str, list[Row]]:
     except TunerError:
         raise
     except Exception as error:  # noqa: BLE001 - a stranger's file, read by others' libraries: each has its own errors
-        raise NotReadError(f"{path} cannot be read: {error or type(error).__name__}") from None
+        raise NotReadError(f"{path} cannot be read: {str(error) or type(error).__name__}") from None
 
 
 def _read(file: Path, kind: str) -> dict[str, list[Row]]:

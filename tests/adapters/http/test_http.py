@@ -9,12 +9,12 @@ import pytest
 from adapters.http import HttpAdapter
 from adapters.http.requests import HttpConnection, HttpSettings
 from tests.adapters.certificates import self_signed
+from tests.adapters.helpers import PressConformance
 from tests.adapters.http.moulding_machine import GOOD, PARAMETERS, Press, made_from, table
 from tests.patience import PATIENT_S
 from tuner.adapter import LinkError, RefusedError
 from tuner.config import load_config
 from tuner.config.plugins import load_adapter
-from tuner.testing import LinkConformance
 
 
 @pytest.fixture
@@ -31,23 +31,13 @@ def adapter(press):
     return adapter
 
 
-class TestConformance(LinkConformance):
+class TestConformance(PressConformance):
     adapter = HttpAdapter
     parameters = PARAMETERS
 
     @pytest.fixture
     def settings(self, press):
-        self.press = press
         return HttpSettings.model_validate_json(json.dumps({"base": press.base, **table()}))
-
-    def lose_machine(self):
-        self.press.off()
-
-    def return_machine(self):
-        self.press.on()
-
-    def mute_machine(self):
-        self.press.speaking.clear()
 
 
 def test_it_is_found_by_its_entry_point_and_its_sample_configuration_is_right():

@@ -1,7 +1,10 @@
 """The press of each test, and adapters for it."""
 
+from functools import partial
+
 import pytest
 
+from tests.adapters.helpers import closed_at_the_end
 from tests.adapters.modbus.moulding_machine import Plant, Press, made_from
 
 
@@ -19,13 +22,5 @@ def plant(press):
 
 @pytest.fixture
 def adapters(plant):
-    made = []
-
-    def make(**changes):
-        made.append(made_from(plant.port, **changes))
-        made[-1].open(5.0)
-        return made[-1]
-
-    yield make
-    for adapter in made:
-        adapter.close()
+    with closed_at_the_end(partial(made_from, plant.port)) as make:
+        yield make

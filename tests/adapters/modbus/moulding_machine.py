@@ -15,17 +15,9 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
-from tests.adapters.helpers import changed
+from tests.adapters.helpers import PARAMETERS, changed
 from tests.patience import PATIENT_S
-from tuner.adapter import ParameterInfo
 
-PARAMETERS = (
-    ParameterInfo("temperature", "stepped", 230.0, 200.0, 300.0, 0.5, tolerance=0.05),
-    ParameterInfo("speed", "continuous", 80.0, 20.0, 150.0, tolerance=0.01),
-    ParameterInfo("pressure", "integer", 400, 200, 700),
-    ParameterInfo("cooling", "choice", "water", choices=("water", "oil")),
-)
-GOOD = {"temperature": 230.5, "speed": 81.25, "pressure": 400, "cooling": "oil"}
 START, DONE, VALID, GUARD = 0, 0, 1, 8  # bits
 REASON, ALARM, MODE, WEIGHT = 20, 21, 11, 30
 TAG, MADE = 120, 130
@@ -168,7 +160,7 @@ class Plant:
         self.connections += connected
 
     def run(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(10)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENT_S)
 
     def on(self):
         self.run(self._on())

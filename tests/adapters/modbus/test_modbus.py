@@ -7,7 +7,8 @@ import pytest
 from pymodbus.simulator import DataType
 
 from adapters.modbus import ModbusAdapter
-from tests.adapters.modbus.moulding_machine import ALARM, GOOD, GUARD, MADE, MODE, START, TAG, VALID
+from tests.adapters.helpers import GOOD
+from tests.adapters.modbus.moulding_machine import ALARM, GUARD, MADE, MODE, START, TAG, VALID
 from tuner.adapter import DeadlineError, RefusedError
 from tuner.config import load_config
 from tuner.config.plugins import AdapterNotFoundError, load_adapter

@@ -6,8 +6,10 @@ import pytest
 from pymodbus.constants import ExcCodes
 
 from adapters.modbus import ModbusAdapter
-from tests.adapters.helpers import wait_until
-from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, made_from, table
+from adapters.modbus.adapter import connected
+from adapters.modbus.ranges import readable
+from tests.adapters.helpers import GOOD, PARAMETERS, wait_until
+from tests.adapters.modbus.moulding_machine import made_from, table
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.handshake import tag_number
@@ -201,6 +203,28 @@ def test_browsing_finds_the_ranges_that_can_be_read(plant, press):
     assert "104=400" in ranges["holding 0 to 199"].value
     assert "input 1 to 199" in ranges
     assert ranges["discrete 0 to 199"].value == "8=1"
+
+
+class FewLooks:
+    """A deadline that is over after some looks at it."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def left_s(self):
+        self.looks -= 1
+        return max(0, self.looks)
+
+
+def test_browsing_says_which_addresses_it_had_no_time_for(plant):
+    client = connected(ModbusAdapter.Connection(host="127.0.0.1", port=plant.port), PATIENT_S)
+    try:
+        for looks in (1, 2):
+            missed = [row.where for row in readable(client, 1, FewLooks(looks)) if not row.looked_at]
+            begun = 100 * (looks - 1)
+            assert missed == [f"holding {begun} to 1999", "input 0 to 1999", "coil 0 to 1999", "discrete 0 to 1999"]
+    finally:
+        client.close()
 
 
 def test_a_port_that_wants_tls_and_one_where_nobody_listens_are_told_apart(plant):

@@ -20,8 +20,8 @@ from pymodbus.simulator import DataType, SimData, SimDevice
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
-from tests.adapters.helpers import lost_in_a_trial
-from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, TAG, Plant, made_from, silent_server, table
+from tests.adapters.helpers import GOOD, PARAMETERS, closed_twice, lost_in_a_trial
+from tests.adapters.modbus.moulding_machine import TAG, Plant, made_from, silent_server, table
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
@@ -74,14 +74,7 @@ def test_a_machine_that_takes_the_call_and_says_nothing_is_a_missed_deadline_or_
 
 
 def test_it_can_be_closed_twice_and_does_not_answer_afterwards(adapter):
-    adapter.close()
-    adapter.close()
-    with pytest.raises(LinkError, match="is closed"):
-        adapter.read_back(1.0)
-    with pytest.raises(LinkError, match="is closed"):
-        adapter.health(1.0)
-    adapter.open(5.0)
-    assert adapter.health(5.0).ok
+    closed_twice(adapter)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
-from tests.adapters.modbus.moulding_machine import PARAMETERS, table
+from tests.adapters.helpers import PARAMETERS
+from tests.adapters.modbus.moulding_machine import table
 
 HALF = {"address": 102, "scale": 0.5}
 

@@ -6,7 +6,8 @@ import pytest
 
 from adapters.modbus import ModbusAdapter
 from adapters.modbus.register_map import ModbusSettings
-from tests.adapters.modbus.moulding_machine import GOOD, PARAMETERS, table
+from tests.adapters.helpers import GOOD, PARAMETERS
+from tests.adapters.modbus.moulding_machine import table
 from tuner.adapter import ParameterInfo, RefusedError
 
 TENTHS = {"address": 102, "type": "uint16", "scale": 0.1}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.adapters.modbus.moulding_machine import GOOD, made_from
+from tests.adapters.helpers import GOOD
+from tests.adapters.modbus.moulding_machine import made_from
 from tests.patience import PATIENT_S
 
 CONTROL, MADE, ORDER = 50, 53, 52

@@ -7,7 +7,8 @@ from pymodbus.constants import ExcCodes
 from pymodbus.simulator import DataType
 
 from adapters.modbus.register_map import Register
-from tests.adapters.modbus.moulding_machine import GOOD, MODE, WEIGHT
+from tests.adapters.helpers import GOOD
+from tests.adapters.modbus.moulding_machine import MODE, WEIGHT
 from tuner.adapter import LinkError, RefusedError
 
 

@@ -1,9 +1,11 @@
 """One press for the tests of a file, as it is new for each, and adapters for it."""
 
 import threading
+from functools import partial
 
 import pytest
 
+from tests.adapters.helpers import closed_at_the_end
 from tests.adapters.opcua.moulding_machine import Press, made_from
 from tests.patience import PATIENT_S
 
@@ -23,18 +25,9 @@ def press(plant):
 
 @pytest.fixture
 def adapters(press):
-    made = []
     before = set(threading.enumerate())
-
-    def make(*, opened=True, **changes):
-        made.append(made_from(press.endpoint, **changes))
-        if opened:
-            made[-1].open(10.0)
-        return made[-1]
-
-    yield make
-    for adapter in made:
-        adapter.close()
+    with closed_at_the_end(partial(made_from, press.endpoint)) as make:
+        yield make
     for thread in set(threading.enumerate()) - before:
         thread.join(PATIENT_S)
         assert not thread.is_alive()

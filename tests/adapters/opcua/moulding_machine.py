@@ -17,17 +17,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
-from tests.adapters.helpers import changed
+from tests.adapters.helpers import PARAMETERS, changed
 from tests.patience import PATIENT_S
-from tuner.adapter import ParameterInfo
 
 URI = "urn:example:press"
-PARAMETERS = (
-    ParameterInfo("temperature", "stepped", 230.0, 200.0, 300.0, 0.5, tolerance=0.05),
-    ParameterInfo("speed", "continuous", 80.0, 20.0, 150.0, tolerance=0.01),
-    ParameterInfo("pressure", "integer", 400, 200, 700),
-    ParameterInfo("cooling", "choice", "water", choices=("water", "oil")),
-)
 GOOD = {"temperature": 230.0, "speed": 81.25, "pressure": 400, "cooling": "oil"}
 NODES = {
     "Temperature": (0.0, ua.VariantType.Double),
@@ -112,7 +105,7 @@ class Press:
         self.on()
 
     def run(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENT_S)
 
     @property
     def endpoint(self):

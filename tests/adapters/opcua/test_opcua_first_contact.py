@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 
 import pytest
@@ -16,7 +17,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.certificates import Files, make_own
 from adapters.opcua.node_map import OpcuaConnection, OpcuaSettings, Security
-from tests.adapters.opcua.moulding_machine import PARAMETERS, table
+from tests.adapters.helpers import PARAMETERS
+from tests.adapters.opcua.moulding_machine import table
 from tests.patience import PATIENT_S
 from tuner.adapter import LinkError, RefusedError
 from tuner.cli.main import cli
@@ -127,6 +129,16 @@ def test_a_server_that_wants_security_says_which(vault):
         RefusedError, match=r'wants security: add the table .* policy = "Basic256Sha256" and mode = "SignAnd'
     ):
         opened(vault)
+
+
+@pytest.mark.parametrize("deadline_s", [0.05, 2.0])
+def test_browsing_what_does_not_speak_opcua_says_where_to_look(deadline_s):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connection = OpcuaConnection(endpoint=f"opc.tcp://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(
+            LinkError, match="says nothing; look whether the server hangs, and whether this is its port"
+        ):
+            OpcuaAdapter.browse(connection, deadline_s)
 
 
 def test_a_policy_that_is_not_offered_is_told_with_those_that_are(vault, tmp_path):

@@ -1,9 +1,12 @@
 """Handshakes of real PLCs over OPC UA: words, arrays, pulses, frozen values, heartbeats; inspecting and browsing."""
 
+from itertools import count
+from types import SimpleNamespace
+
 import pytest
 from asyncua import ua
 
-from adapters.opcua import OpcuaAdapter
+from adapters.opcua import OpcuaAdapter, browsing
 from adapters.opcua.node_map import OpcuaConnection
 from tests.adapters.helpers import wait_until
 from tests.adapters.opcua.moulding_machine import GOOD
@@ -133,6 +136,16 @@ def test_what_cannot_be_used_as_the_configuration_wants_is_found(adapters, chang
     bad = {row.name: row.text for row in adapters(**change).inspect(PATIENT_S) if not row.ok}
     assert list(bad) == [name]
     assert sentence in bad[name]
+
+
+def test_browsing_says_that_there_is_more_than_it_has_time_or_room_for(press, monkeypatch):
+    connection = OpcuaConnection(endpoint=press.endpoint)
+    monkeypatch.setattr(browsing, "_MOST", 2)
+    *found, more = OpcuaAdapter.browse(connection, PATIENT_S)
+    assert (len(found), more.looked_at, more.value) == (2, False, "not listed, they are over 2")
+    monkeypatch.setattr(browsing, "time", SimpleNamespace(monotonic=count(step=PATIENT_S).__next__))
+    (more,) = OpcuaAdapter.browse(connection, PATIENT_S)
+    assert "not looked at, the time was over" in more.value
 
 
 def test_browsing_lists_variables_and_methods_as_they_are_written_in_a_configuration(press):

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
-from tests.adapters.helpers import lost_in_a_trial
-from tests.adapters.opcua.moulding_machine import GOOD, PARAMETERS, made_from, table
+from tests.adapters.helpers import PARAMETERS, closed_twice, lost_in_a_trial
+from tests.adapters.opcua.moulding_machine import GOOD, made_from, table
 from tests.patience import PATIENT_S
 from tuner.adapter import DeadlineError, LinkError, RefusedError
 from tuner.testing import LinkConformance
@@ -67,7 +67,7 @@ def test_a_machine_that_takes_the_call_and_says_nothing_is_a_missed_deadline_or_
         endpoint = f"opc.tcp://127.0.0.1:{listener.getsockname()[1]}"
         adapter = made_from(endpoint, timeout_s=0.1)
         with pytest.raises(LinkError, match="does not answer to a connection"):
-            adapter.open(5.0)
+            adapter.open(PATIENT_S)
         with pytest.raises(DeadlineError, match=r"within 0\.05 s"):
             adapter.open(0.05)
         adapter.close()
@@ -86,20 +86,13 @@ def test_a_server_that_speaks_another_protocol_is_a_lost_link():
         thread.start()
         adapter = made_from(f"opc.tcp://127.0.0.1:{listener.getsockname()[1]}", timeout_s=1.0)
         with pytest.raises(LinkError):
-            adapter.open(5.0)
+            adapter.open(PATIENT_S)
         adapter.close()
         thread.join(PATIENT_S)
 
 
 def test_it_can_be_closed_twice_and_does_not_answer_afterwards(adapter):
-    adapter.close()
-    adapter.close()
-    with pytest.raises(LinkError, match="is closed"):
-        adapter.read_back(1.0)
-    with pytest.raises(LinkError, match="is closed"):
-        adapter.health(1.0)
-    adapter.open(5.0)
-    assert adapter.health(5.0).ok
+    closed_twice(adapter)
 
 
 class TestConformance(LinkConformance):

@@ -6,7 +6,8 @@ import pytest
 
 from adapters.opcua import OpcuaAdapter
 from adapters.opcua.node_map import OpcuaSettings
-from tests.adapters.opcua.moulding_machine import GOOD, PARAMETERS, table
+from tests.adapters.helpers import PARAMETERS
+from tests.adapters.opcua.moulding_machine import GOOD, table
 from tuner.adapter import ParameterInfo, RefusedError
 
 

@@ -1,7 +1,10 @@
 """The press of each test, and adapters for it."""
 
+from functools import partial
+
 import pytest
 
+from tests.adapters.helpers import closed_at_the_end
 from tests.adapters.s7.moulding_machine import Press, made_from
 
 
@@ -15,14 +18,5 @@ def press():
 
 @pytest.fixture
 def adapters(press):
-    made = []
-
-    def make(*, opened=True, **changes):
-        made.append(made_from(press.port, **changes))
-        if opened:
-            made[-1].open(10.0)
-        return made[-1]
-
-    yield make
-    for adapter in made:
-        adapter.close()
+    with closed_at_the_end(partial(made_from, press.port)) as make:
+        yield make

@@ -11,17 +11,9 @@ from snap7.type import SrvArea
 
 from adapters.s7 import S7Adapter
 from adapters.s7.block_map import S7Settings
-from tests.adapters.helpers import changed
+from tests.adapters.helpers import PARAMETERS, changed
 from tests.patience import PATIENT_S
-from tuner.adapter import ParameterInfo
 
-PARAMETERS = (
-    ParameterInfo("temperature", "stepped", 230.0, 200.0, 300.0, 0.5, tolerance=0.05),
-    ParameterInfo("speed", "continuous", 80.0, 20.0, 150.0, tolerance=0.01),
-    ParameterInfo("pressure", "integer", 400, 200, 700),
-    ParameterInfo("cooling", "choice", "water", choices=("water", "oil")),
-)
-GOOD = {"temperature": 230.5, "speed": 81.25, "pressure": 400, "cooling": "oil"}
 BLOCK, SIZE = 5, 200
 BIT = 1  # word length of a single bit
 

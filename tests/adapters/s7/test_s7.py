@@ -10,32 +10,22 @@ from pydantic import ValidationError
 
 from adapters.s7 import S7Adapter
 from adapters.s7.block_map import S7Connection, S7Settings, Spot
-from tests.adapters.s7.moulding_machine import GOOD, PARAMETERS, made_from, table
+from tests.adapters.helpers import GOOD, PARAMETERS, PressConformance
+from tests.adapters.s7.moulding_machine import made_from, table
 from tests.patience import PATIENT_S
 from tuner.adapter import LinkError, RefusedError
 from tuner.config import load_config
 from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.handshake import tag_number
-from tuner.testing import LinkConformance
 
 
-class TestConformance(LinkConformance):
+class TestConformance(PressConformance):
     adapter = S7Adapter
     parameters = PARAMETERS
 
     @pytest.fixture
     def settings(self, press):
-        self.press = press
         return S7Settings.model_validate_json(json.dumps({**table(), "port": press.port, "timeout_s": 0.5}))
-
-    def lose_machine(self):
-        self.press.off()
-
-    def return_machine(self):
-        self.press.on()
-
-    def mute_machine(self):
-        self.press.speaking.clear()
 
 
 def test_it_is_found_by_its_entry_point():

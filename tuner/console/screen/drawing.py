@@ -15,6 +15,7 @@ from tuner.console.campaign_text import (
     fit,
     folded,
     machine_text,
+    measured_text,
     pace,
     pad,
     phase_text,
@@ -137,6 +138,10 @@ def column(
     have = rows(words, view.parameters, trial.setting, other)
     links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo and picture is None else []
     room = height - len(lines) - 1 - len(links) - (1 if large else 0)
+    measured = measured_text(words, trial)
+    if measured and (len(have) < room if picture is None else free > LEAST_LINES):
+        links.insert(0, measured)
+        free -= 1
     if large:
         text.append("\n")
     if len(have) > room:  # what differs is what matters
