@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.console.test_console_pieces import NOW, X, judgment, view
+from tuner.basics.sentences import say
 from tuner.console.campaign_text import folded
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.pages.alarms import alarm_lines
@@ -52,13 +53,14 @@ def test_what_is_no_number_is_refused_before_anything_is_sent():
 
 
 def test_restrictions_are_told_in_a_line_or_counted_where_there_is_no_room():
+    kept = say("restriction.kept", value="fan")
+    told = say("restriction.is", name="gate", what=kept, end=say("restriction.until_lifted"), by="ines", why="worn")
     have = view(
         parameters=[X, GATE],
-        restrictions=[restriction(), restriction(parameter="gate", low=None, high=None, options=["fan"])],
+        restrictions=[restriction(), restriction(parameter="gate", low=None, high=None, options=["fan"], text=told)],
     )
-    lines = restriction_lines(Words("en"), have)
-    assert lines[0] == f"{X.name} 1.00 to 2.50 mm until lifted (ines: worn)"
-    assert lines[1] == "gate stays fan until lifted (ines: worn)"
+    assert restriction_lines(Words("en"), have)[1] == "gate is kept at fan until it is lifted (ines: worn)"
+    assert restriction_lines(Words("de"), have)[1] == "gate bleibt auf fan bis zur Aufhebung (ines: worn)"
     assert restricted_text(Words("en"), have, 200).startswith("for now: ")
     assert restricted_text(Words("de"), have, 20) == "eingeschränkt: 2 (k)"
     assert restricted_text(Words("en"), view(restrictions=[]), 80) == ""

@@ -12,6 +12,7 @@ from tuner.console.campaign_text import (
     bar,
     beside_text,
     brief,
+    daemon_alarms,
     fit,
     folded,
     machine_text,
@@ -46,7 +47,7 @@ def top(words: Words, session: Session, view: CampaignView | None, operator: str
         if view.fault:
             text.append("  ")
             text.append(f" ! {words('top.fault')} ", ALARM)
-        count = len(alarms(session, view))
+        count = len(alarms(session, view)) + len(daemon_alarms(session))
         if count:
             text.append("  ")
             text.append(f" ! {words('top.alarms', count=count)} ", ALARM)
