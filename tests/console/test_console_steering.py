@@ -84,6 +84,8 @@ async def test_on_a_large_terminal_a_panel_shows_how_the_champion_came_about(run
         await hands.until(lambda: "How the champion came about" in hands.text(), "the panel")
         await hands.until(lambda: "★" in hands.text(), "the champion's mark")
         await hands.until(lambda: "What matters most:" in hands.text(), "what the model says")
+        await hands.until(lambda: "Chance to win as a part: " in hands.text(), "the map")
+        assert "█ 100 %" in hands.text()
     async with console(running, PRESS, operator="ines") as hands:
         await hands.question()
         assert not hands.app.screen.query_one(Panel).display

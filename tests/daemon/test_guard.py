@@ -136,11 +136,11 @@ def test_what_was_not_read_of_a_configuration_is_named_by_its_place_and_what_was
     async def alarms():
         archive = await JournalThread.open(tmp_path)
         guard = Guard(tmp_path, archive, lambda: datetime(2026, 3, 2, tzinfo=UTC), Troubles())
-        guard.reloaded(mistakes)
+        guard.configured(mistakes)
         first = guard.alarms
-        guard.reloaded(problems=[say("phase.value", name="press", value=say("machine.in_use"))])
+        guard.configured(problems=[say("phase.value", name="press", value=say("machine.in_use"))])
         second = guard.alarms
-        guard.reloaded()
+        guard.configured()
         await archive.close()
         return first, second, guard.alarms
 

@@ -88,10 +88,13 @@ class Guard:
         """What needs an administrator now, as sentences."""
         return sorted(self._raised.values())
 
-    def reloaded(self, refused: str = "", problems: Sequence[str] = ()) -> None:
-        """Tell what came of reading the configuration again; an alarm goes away when it was read without a problem."""
+    def configured(self, refused: str = "", problems: Sequence[str] = ()) -> None:
+        """Tell what came of a configuration; an alarm goes away when one was read without a problem."""
+        for problem in problems:
+            log.error("%s", problem)
         text = say("guard.config_partly", problems=list(problems)) if problems else NOTHING
         if refused:
+            self.note("configuration", "refused", "reload", refused)
             lines = refused.splitlines()
             text = say("guard.config_refused", mistakes=len(lines), place=_place_of(lines[0]))
         self._alarm("configuration", text)

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual import work
 
 from tuner.console.language import Words
+from tuner.console.map_text import LEAST_LINES, map_lines
 from tuner.console.pages.overview import OverviewPage
 from tuner.console.pages.page import QUIET, STRONG
 from tuner.console.screen.keybar import Line
@@ -19,11 +20,12 @@ from tuner.wire.messages import CampaignView
 if TYPE_CHECKING:
     from tuner.console.screen.app import ConsoleApp
 
+_MAP_FROM = 26  # lines: below, what is known of each parameter alone has no room beside a map
 _LEAST_PLOT = 11  # lines: a picture, its axis, its title and its legend
 
 
 class Panel(Line):
-    """How the champion came about, what matters, what is believed; and a picture where there is room."""
+    """How the champion came about, what matters, what is believed; a map, and a picture, where there is room."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -45,10 +47,17 @@ class Panel(Line):
         self.draw(Text("\n", no_wrap=True).join(self._drawn(words, view, self._page)))
         self._ask("trials", self._page, self._page.fetch_trials, view.n)
         self._ask("model", self._page, self._page.fetch_model, view.n)
+        if self._of.get("model") == view.n and "model" not in self._busy:
+            self._ask("maps", self._page, self._page.fetch_maps, view.n)
 
     def _drawn(self, words: Words, view: CampaignView, page: OverviewPage) -> list[Text]:
         width, height = self.content_size
-        lines = page.drawn(words, view, width, height)
+        mapped = page.maps is not None and page.maps.maps and height >= _MAP_FROM
+        lines = page.drawn(words, view, width, height - (LEAST_LINES + 1 if mapped else 0))
+        if page.maps is not None and mapped:
+            drawn = map_lines(words, page.maps.maps[0], view, page.trials, width, height - len(lines) - 1)
+            styles = [STRONG, *[""] * (len(drawn) - 2), QUIET]
+            lines += [Text(), *map(Text, drawn, styles)] if drawn else []
         cut, left = page.first, height - len(lines) - 1
         parameter = next((one for one in view.parameters if cut is not None and one.name == cut.name), None)
         if cut is None or parameter is None or left < _LEAST_PLOT:
