@@ -177,6 +177,12 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     return " · ".join(parts)
 
 
+def measured_text(words: Words, trial: TrialView) -> str:
+    """What was measured on a part, in one line; nothing where nothing was."""
+    values = "  ".join(f"{name} {words.value(value)}" for name, value in trial.measurements.items())
+    return f"{words('page.measured')}: {values}" if values else ""
+
+
 def contract_lines(words: Words, view: CampaignView) -> list[str]:
     """Everything a scrap contract says now; nothing where there is none."""
     return [] if view.contract is None else [words.told(text) for text in view.contract.texts]

@@ -13,7 +13,7 @@ from rich.console import Console as Terminal
 
 from tuner.basics.vocabulary import Phase
 from tuner.console.actions import Actions
-from tuner.console.campaign_text import beside_text, news_text, pace, phase_text, rows, wait_text
+from tuner.console.campaign_text import beside_text, measured_text, news_text, pace, phase_text, rows, wait_text
 from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
@@ -258,6 +258,7 @@ class Lines:
             ]
             side = words(f"duel.{key}").capitalize()
             self.say(words("line.side", side=side, tag=trial.tag, setting=", ".join(parts)))
+            self.say(measured_text(words, trial))
             self._show(trial.photo)
         if duel.left.setting == duel.right.setting:
             self.say(words("duel.same"))

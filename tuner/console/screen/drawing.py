@@ -16,6 +16,7 @@ from tuner.console.campaign_text import (
     fit,
     folded,
     machine_text,
+    measured_text,
     pace,
     pad,
     phase_text,
@@ -127,16 +128,19 @@ def column(
     text = Text(no_wrap=True)
     text.append(fit(f"{title}   {about_part(words, trial)}", inner) + "\n", STRONG)
     picture = picture_of(trial.photo)
-    free = height - 2 - len(view.parameters)  # below title, tag and setting: a picture is worth more than large letters
+    # below title, tag, setting and measurements: a picture is worth more than large letters
+    free = height - 2 - len(view.parameters) - (2 if trial.measurements else 0)
     if picture is not None and free < LEAST_LINES:
         picture = None
-    large = picture is None and height >= _LARGE_LINES + len(view.parameters)
+    large = picture is None and height >= _LARGE_LINES + len(view.parameters) + (2 if trial.measurements else 0)
     lines = large_letters(trial.tag, large=large)
     if picture or max(len(line) for line in lines) > inner or height < 1 + len(lines) + len(view.parameters):
         lines = [trial.tag]  # the setting matters more than large letters
     text.append("\n".join(lines) + "\n", STRONG)
     have = rows(words, view.parameters, trial.setting, other)
     links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo and picture is None else []
+    measured = measured_text(words, trial)
+    links += folded(measured, inner, 2) if measured else []
     room = height - len(lines) - 1 - len(links) - (1 if large else 0)
     if large:
         text.append("\n")
