@@ -1,12 +1,13 @@
 """The panel of a large terminal: it asks for itself when something happened, one campaign at a time."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
 from textual import work
 
+from tuner.console.campaign_text import fit
 from tuner.console.language import Words
 from tuner.console.map_text import LEAST_LINES, map_lines
 from tuner.console.pages.overview import OverviewPage
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tuner.console.screen.app import ConsoleApp
 
 _MAP_FROM = 26  # lines: below, what is known of each parameter alone has no room beside a map
+_AGAIN_S = 5.0  # after a question that the model could not answer
 _LEAST_PLOT = 11  # lines: a picture, its axis, its title and its legend
 
 
@@ -63,8 +65,8 @@ class Panel(Line):
         if cut is None or parameter is None or left < _LEAST_PLOT:
             return lines
         picture = plot(words, cut, parameter, page.trials, width, left - 2)
-        title = Text(f"{parameter.called}: {words('parameters.quality')}", STRONG)
-        return [*lines, Text(), title, *map(Text, picture), Text(words("parameters.legend"), QUIET)]
+        title = Text(fit(f"{parameter.called}: {words('parameters.quality')}", width), STRONG)
+        return [*lines, Text(), title, *map(Text, picture), Text(fit(words("parameters.legend"), width), QUIET)]
 
     def _ask(self, what: str, page: OverviewPage, fetch: Callable[[AsyncClient], Awaitable[None]], n: int) -> None:
         """Ask once for each event, and not again before there was an answer."""
@@ -76,10 +78,19 @@ class Panel(Line):
     async def _fetch(self, what: str, page: OverviewPage, fetch: Callable[[AsyncClient], Awaitable[None]]) -> None:
         self._busy.add(what)
         try:
-            with suppress(TunerError):  # what was known stays
-                await fetch(self.console.session.client)
+            await fetch(self.console.session.client)
+        except TunerError:  # what was known stays, and it is asked again in a while
+            self.set_timer(_AGAIN_S, partial(self._forget, what))
         finally:
             self._busy.discard(what)
         page.loading = page.loading and what != "model"
+        self._put_again()
+
+    def _forget(self, what: str) -> None:
+        """A question got no answer: ask it again."""
+        self._of.pop(what, None)
+        self._put_again()
+
+    def _put_again(self) -> None:
         if self.is_mounted and self.console.main.is_mounted:
             self.put(self.console.actions.words, self.console.main.shown)
