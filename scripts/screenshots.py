@@ -97,7 +97,7 @@ async def mould_shots(running) -> None:
             await hands.question()
             await hands.until(lambda: "link ok" in hands.text("#top"))
             if size == (160, 50):  # the panel waits for the model
-                await hands.until(lambda: "Chance to win" in hands.text())
+                await hands.until(lambda: "█ 100 %" in hands.text())
             await save(hands, f"duel-{size[0]}x{size[1]}")
             if size == (80, 24):
                 for key, name, ready in (

@@ -11,12 +11,12 @@ LONGEST = 400
 
 # room -> the modules that other rooms may import, all others are private to it; rooms that are not here have no secrets
 DOORS = {
-    "tuner.campaign": "alarms commands decide earlier effects events evolve importing model_input people questions"
-    " restricting speculate state step asking_times automatic by_hand terms",
+    "tuner.campaign": "alarms commands contract_words decide earlier effects events evolve importing model_input people"
+    " questions restricting speculate state step asking_times automatic by_hand terms",
     "tuner.cli": "main",
     "tuner.compute": "backend dask engine_name maps proposals slices spaces tasks worker_pool",
     "tuner.config": "campaign daemon notify parameters plugins section to_space",
-    "tuner.console": "actions campaign_text contract_text handover keyboard language lines pages.alarms pages.champion"
+    "tuner.console": "actions campaign_text handover keyboard language lines pages.alarms pages.champion"
     " pages.history pages.page pages.why requests restricting screen.app session ui",
     "tuner.core.optimizer": "acquisition champion contract dueling learner ledger optimizer proposer questions records"
     " search strategy surface",

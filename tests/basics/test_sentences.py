@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import string
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import ConfigDict
 
 import adapters
 import tuner
+from tuner.basics.os_reasons import os_reason
 from tuner.basics.sentences import (
     LANGUAGES,
     Sentence,
@@ -36,8 +38,10 @@ WORDS = {"mode": Mode, "stage": Stage, "role": Role}  # codes that are made of a
 # what people read who set something up, in the language of the command line; what comes at run time has codes
 SETTING_UP = ("adapters/opcua/browsing.py", "adapters/opcua/certificates.py", "adapters/modbus/ranges.py")
 SETS_UP = {"browse", "introduce", "blocks", "_allowed", "_no_result", "_new_client"}
-FAULTS = {"Refusal", "GateRefusal", "LinkError", "DeadlineError", "NotReadyError", "RefusedError", "HistoryError"}
-ROOMS = ("tuner/campaign", "tuner/gate", "tuner/daemon", "tuner/machine/process", "tuner/machine/host", "adapters/")
+FAULTS = {"Refusal", "GateRefusal", "LinkError", "DeadlineError", "NotReadyError", "RefusedError", "HistoryError",
+          "NotToldError"}  # fmt: skip
+ROOMS = ("tuner/campaign", "tuner/gate", "tuner/daemon", "tuner/machine/process", "tuner/machine/host", "tuner/notify",
+         "adapters/")  # fmt: skip
 
 
 def fields(text: str) -> set[str]:
@@ -195,6 +199,33 @@ def test_what_was_written_before_there_were_codes_shows_its_text():
 def test_codes_that_fit_nothing_do_no_harm(told):
     event = Event.model_validate_json(f'{{"reason": "r", "told": {told}}}')
     assert tell(event.reason, "de") == "r"
+
+
+def test_a_moment_is_written_in_utc_and_told_by_the_readers_clock(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        until = say("restriction.until", moment="2026-03-02T05:00:00.000000Z")
+        assert until == "2026-03-02 05:00 UTC"
+        assert tell(until, "es") == "2026-03-02 14:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_chance_is_never_certain_and_a_small_share_keeps_a_digit():
+    said = say("contract.next", valid=0.999, confidence=0.9, low=0.001)
+    assert ">99 %" in said
+    assert "<1 %" in said
+    assert "0,4 %" in tell(say("contract.base", share=0.004), "de")
+    assert "5 %" in say("contract.base", share=0.05)
+
+
+def test_what_the_operating_system_says_is_told_in_the_readers_language():
+    with pytest.raises(OSError, match="nothing") as caught:
+        open("/nothing/there")  # noqa: PTH123, SIM115 - it does not open
+    assert tell(os_reason(caught.value), "de") == "Datei oder Verzeichnis gibt es nicht"
+    assert os_reason(OSError(9999, "a rare one")) == "a rare one"
 
 
 def test_one_and_several_are_told_apart():

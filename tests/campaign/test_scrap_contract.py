@@ -13,7 +13,7 @@ from tuner.campaign.model_input import model_input
 from tuner.campaign.state import Mode
 from tuner.compute.tasks import fallback, next_step
 from tuner.config.campaign import ScrapContract
-from tuner.console.contract_text import contract_lines
+from tuner.console.campaign_text import contract_lines
 from tuner.console.language import LANGUAGES, Words, load
 from tuner.core.optimizer.records import Assured
 from tuner.daemon.views import campaign_line, campaign_view

@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from rich.cells import cell_len
 
 from tests.console.test_console_pieces import NOW, X, judgment, view
+from tuner.basics.sentences import say
 from tuner.console.campaign_text import folded
 from tuner.console.language import LANGUAGES, Words
+from tuner.console.map_text import SHADES, map_lines, share_of
 from tuner.console.pages.alarms import alarm_lines
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.overview import reigns
@@ -14,7 +17,7 @@ from tuner.console.requests import CannotError
 from tuner.console.restricting import request_for, restricted_text, restriction_lines
 from tuner.console.screen import drawing
 from tuner.wire.messages import AlarmView, ChampionBody, MachineView, RestrictionView, TrialView
-from tuner.wire.model_answers import Recommendation, WindowView
+from tuner.wire.model_answers import MapView, Recommendation, WindowView
 
 GATE = X.model_copy(update={"name": "gate", "kind": "choice", "choices": ["edge", "fan", "tunnel"], "low": None})
 
@@ -52,16 +55,59 @@ def test_what_is_no_number_is_refused_before_anything_is_sent():
 
 
 def test_restrictions_are_told_in_a_line_or_counted_where_there_is_no_room():
+    kept = say("restriction.kept", value="fan")
+    told = say("restriction.is", name="gate", what=kept, end=say("restriction.until_lifted"), by="ines", why="worn")
     have = view(
         parameters=[X, GATE],
-        restrictions=[restriction(), restriction(parameter="gate", low=None, high=None, options=["fan"])],
+        restrictions=[restriction(), restriction(parameter="gate", low=None, high=None, options=["fan"], text=told)],
     )
-    lines = restriction_lines(Words("en"), have)
-    assert lines[0] == f"{X.name} 1.00 to 2.50 mm until lifted (ines: worn)"
-    assert lines[1] == "gate stays fan until lifted (ines: worn)"
+    assert restriction_lines(Words("en"), have)[1] == "gate is kept at fan until it is lifted (ines: worn)"
+    assert restriction_lines(Words("de"), have)[1] == "gate bleibt auf fan bis zur Aufhebung (ines: worn)"
     assert restricted_text(Words("en"), have, 200).startswith("for now: ")
     assert restricted_text(Words("de"), have, 20) == "eingeschränkt: 2 (k)"
     assert restricted_text(Words("en"), view(restrictions=[]), 80) == ""
+
+
+def a_map(**changes):
+    """Nine values of x from -4 to 4 against three options; the chance grows to the right, one corner is forbidden."""
+    columns = [float(value) for value in range(-4, 5)]
+    better = [[index / 8 for index in range(9)] for _ in range(3)]
+    feasible = [[not (line == 2 and index == 0) for index in range(9)] for line in range(3)]
+    fields = {"across": X.name, "down": "gate", "columns": columns, "lines": list(GATE.choices), "better": better}
+    return MapView(**{**fields, "valid": [[1.0] * 9] * 3, "feasible": feasible, **changes})
+
+
+def tried(x, gate, *, valid=True, number=1):
+    return trial(number, valid=valid).model_copy(update={"setting": {X.name: x, "gate": gate}})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_map_has_shades_in_percent_the_champion_and_what_was_tried_and_forbidden(language):
+    words = Words(language)
+    best = tried(4.0, "tunnel", number=3)
+    have = view(parameters=[X, GATE], champion=best)
+    made = [tried(-4.0, "edge"), tried(0.0, "edge", valid=False, number=2), best]
+    lines = map_lines(words, a_map(), have, made, 50, 20)
+    picture = [line.partition("│")[2] for line in lines[1:15]]
+    assert picture[0][0] == "/"  # the last option is at the top, and not allowed with the lowest value
+    assert picture[0][-1] == "★"
+    assert picture[-1][0] == "+"
+    assert "x" in picture[-1]
+    shades = picture[7].strip()
+    assert shades == "".join(sorted(shades, key=SHADES.index))
+    assert "█ 100 %" in lines[-2]
+    assert all(cell_len(line) <= 50 for line in lines)
+    assert len(lines) <= 20
+    assert map_lines(words, a_map(), have, made, 50, 10) == []
+    assert map_lines(words, a_map(across="gone"), have, made, 50, 20) == []
+
+
+def test_a_value_between_those_of_a_map_is_placed_as_the_model_spaces_them():
+    assert share_of([1.0, 10.0, 100.0], 10.0) == 0.5
+    assert share_of([1.0, 10.0, 100.0], 55.0) == 0.75
+    assert share_of([1.0, 10.0, 100.0], 0.1) == 0.0
+    assert share_of([1.0, 10.0, 100.0], 1000.0) == 1.0
+    assert share_of(["a", "b", "c"], "c") == 1.0
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -73,3 +73,25 @@ def test_the_parts_are_seen_in_the_duel_and_nothing_of_the_setting_is_cut(tmp_pa
     with daemon(text) as running:
         running.start()
         asyncio.run(look(running))
+
+
+def test_parts_are_drawn_anew_when_a_second_column_takes_room_from_the_first(tmp_path):
+    with daemon(campaign_text("press", trials=500, machine=f'pictures = "{tmp_path}"')) as running:
+        running.start()
+
+        async def look():
+            async with console(running, "press", (160, 50)) as hands:
+                await hands.question()
+                await hands.until(lambda: "▀" in hands.text("#right"), "the pictures")
+                main, right = hands.app.main, hands.app.main.query_one("#right")
+                narrow = main.query_one("#left").size.width
+                right.display = False
+                await hands.until(lambda: main.query_one("#left").size.width > narrow, "one column alone")
+                main.put()
+                await hands.until(lambda: main.query_one("#left").size.width == narrow, "two columns")
+                await hands.pilot.pause()
+                room = right.content_size.width
+                return room, max(len(line) for line in hands.text("#right").splitlines())
+
+        room, widest = asyncio.run(look())
+        assert widest <= room

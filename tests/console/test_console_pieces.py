@@ -100,13 +100,16 @@ def test_a_column_shows_tag_setting_photo_and_first_what_differs_where_there_is_
     assert whole.count(" mm") == 12
 
 
-def test_a_column_shows_what_was_measured_where_the_setting_leaves_room():
-    part = trial(7, photo="/photos/P7.jpg", measurements={"weight_g": 31.25, "gloss": 80.0})
-    have = view(parameters=[X])
-    text = drawing.column(Words("de"), have, "1 LINKS", part, None, 40, 12).plain
-    assert text.splitlines()[-2:] == ["gemessen weight_g 31,25, gloss 80,00", "Foto /photos/P7.jpg"]
-    assert len(text.splitlines()) <= 12
-    assert "weight_g" not in drawing.column(Words("de"), have, "1 LINKS", part, None, 40, 4).plain
+@pytest.mark.parametrize("height", [14, 30])
+def test_a_column_shows_what_was_measured_on_the_part_beside_its_whole_setting(height):
+    many = [X.model_copy(update={"name": f"p{number}"}) for number in range(8)]
+    setting = {parameter.name: 1.0 for parameter in many}
+    part = trial(7, measurements={"weight_g": 12.25, "flatness_mm": 0.04}, setting=setting)
+    text = drawing.column(Words("de"), view(parameters=many), "1 LINKS", part, None, 38, height).plain
+    assert "gemessen: weight_g 12,25" in text
+    assert "flatness_mm 0,04" in text
+    assert text.count(" mm") == 8
+    assert len(text.splitlines()) <= height
 
 
 def test_what_the_machine_has_not_taken_comes_first_in_its_line():

@@ -4,7 +4,10 @@ import pytest
 
 from tests.console.helpers import LARGE, console
 from tests.daemon.running import campaign_text, daemon
+from tuner.console.pages.overview import OverviewPage
+from tuner.console.screen import panel as panels
 from tuner.console.screen.panel import Panel
+from tuner.errors import TunerError
 
 pytestmark = pytest.mark.asyncio
 PRESS, OVEN = "press", "oven"
@@ -84,9 +87,28 @@ async def test_on_a_large_terminal_a_panel_shows_how_the_champion_came_about(run
         await hands.until(lambda: "How the champion came about" in hands.text(), "the panel")
         await hands.until(lambda: "★" in hands.text(), "the champion's mark")
         await hands.until(lambda: "What matters most:" in hands.text(), "what the model says")
+        await hands.until(lambda: "Chance to win as a part: " in hands.text(), "the map")
+        assert "█ 100 %" in hands.text()
     async with console(running, PRESS, operator="ines") as hands:
         await hands.question()
         assert not hands.app.screen.query_one(Panel).display
+
+
+async def test_a_map_that_the_model_could_not_give_is_asked_for_again(running, monkeypatch):
+    asked, fetch = [], OverviewPage.fetch_maps
+
+    async def once_failing(page, client):
+        asked.append(page.campaign)
+        if len(asked) == 1:
+            raise TunerError("too many questions to the model are open")
+        await fetch(page, client)
+
+    monkeypatch.setattr(OverviewPage, "fetch_maps", once_failing)
+    monkeypatch.setattr(panels, "_AGAIN_S", 0.01)
+    async with console(running, PRESS, LARGE, operator="ines") as hands:
+        await hands.question()
+        await hands.until(lambda: "█ 100 %" in hands.text(), "the map")
+    assert len(asked) >= 2
 
 
 async def test_w_in_the_history_has_a_comparison_asked_again(running):

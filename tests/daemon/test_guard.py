@@ -12,6 +12,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from tests.daemon.running import campaign_text, daemon
 from tests.wire.counterpart import free_endpoints
+from tuner.basics.sentences import say, tell
 from tuner.daemon import guard as guards
 from tuner.daemon.anchoring import AnchorPlan
 from tuner.daemon.guard import Guard
@@ -88,6 +89,7 @@ def test_a_disk_that_is_nearly_full_is_an_alarm_until_there_is_room(tmp_path, mo
     monkeypatch.setattr(guards.shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
     (alarm,) = asyncio.run(watched(tmp_path, Time(), lambda: free.__setitem__(0, 20_000_000)))
     assert "20 MB are left" in alarm
+    assert "noch 20 MB frei" in tell(alarm, "de")
     assert ("store", "nearly full") in found(tmp_path)
     free[0] = 20_000_000
     assert asyncio.run(watched(tmp_path, Time(), lambda: free.__setitem__(0, 5_000_000_000))) == []
@@ -98,6 +100,7 @@ def test_security_events_that_cannot_be_written_are_an_alarm_and_stop_nothing(tm
     (tmp_path / FILE_NAME).write_text("rubbish\n")
     (alarm,) = asyncio.run(watched(tmp_path, Time(), lambda: None))
     assert "is no security event" in alarm
+    assert "no es un evento de seguridad" in tell(alarm, "es")
     assert (tmp_path / FILE_NAME).read_text() == "rubbish\n"
 
 
@@ -110,7 +113,42 @@ def test_anchors_are_written_when_they_are_due_and_one_that_cannot_be_is_an_alar
     lost = AnchorPlan(tmp_path / "not" / "there", 60.0, "secret")
     (alarm,) = asyncio.run(watched(state, time, lambda: time.passes(61.0), plan=lost))
     assert "writing the anchor" in alarm
+    assert tell(alarm, "zh").endswith("没有此文件或目录")
     assert ("anchor", "failed") in found(state)
+
+
+def test_keys_that_are_not_used_are_an_alarm_in_the_readers_language(tmp_path):
+    ring = KeyRing.open(tmp_path)
+    ring.new("desk", "viewer")
+
+    def act():
+        (tmp_path / "keys/clients/other.key").write_bytes((tmp_path / "keys/clients/desk.key").read_bytes())
+        (tmp_path / "keys/clients/other.key").chmod(0o600)
+
+    (alarm,) = asyncio.run(watched(tmp_path, Time(), act, ring))
+    assert "is the key of desk: the names must agree" in alarm
+    assert "Die Namen müssen übereinstimmen" in tell(alarm, "de")
+
+
+def test_what_was_not_read_of_a_configuration_is_named_by_its_place_and_what_was_refused_by_its_sentence(tmp_path):
+    mistakes = "press.toml:12: campaign.budget.trials: must be more than 0\npress.toml:14: seed: must be a number"
+
+    async def alarms():
+        archive = await JournalThread.open(tmp_path)
+        guard = Guard(tmp_path, archive, lambda: datetime(2026, 3, 2, tzinfo=UTC), Troubles())
+        guard.configured(mistakes)
+        first = guard.alarms
+        guard.configured(problems=[say("phase.value", name="press", value=say("machine.in_use"))])
+        second = guard.alarms
+        guard.configured()
+        await archive.close()
+        return first, second, guard.alarms
+
+    (first,), (second,), last = asyncio.run(alarms())
+    assert "2 Fehler, der erste in press.toml:12: campaign.budget.trials;" in tell(first, "de")
+    assert second == "a part of the configuration is not followed: press: the machine is in use"
+    assert second not in tell(second, "de")
+    assert last == []
 
 
 def test_a_real_daemon_notes_a_refused_key_a_denied_role_a_restart_and_a_crash():

@@ -10,6 +10,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from tests.campaign.helpers import ANNA, BEN, Driver, proposed, terms
+from tests.web.helpers import chromium
 from tuner.campaign.commands import Exclude, Judge, Retract, Start, Tie
 from tuner.report.beliefs import believe
 from tuner.report.figures import PREFERENCE_COLOURS, VALID_COLOURS, _steps
@@ -219,6 +220,16 @@ def test_the_recipe_its_window_and_its_evidence_come_first(page):
     assert order == sorted(order)
     said = page.partition("<body>")[2].partition("<h2>The campaign</h2>")[0]
     assert "100%" not in said, "nothing is quite sure"
+
+
+@pytest.mark.thorough
+def test_on_a_telephone_nothing_is_wider_than_the_screen(page, tmp_path):
+    (tmp_path / "report.html").write_text(page, "utf-8")
+    with chromium() as browser:
+        shown = browser.new_page(viewport={"width": 390, "height": 844})
+        shown.goto((tmp_path / "report.html").as_uri())
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    assert "1e4" not in re.sub(r'src="[^"]*"', "", page)
 
 
 def test_it_is_for_light_and_dark_and_for_paper(page):

@@ -77,6 +77,16 @@ def judgment_of(running, duel):
         return one
 
 
+def test_a_key_pressed_twice_answers_once_and_the_page_says_that_it_was_taken(running, page):
+    number = question(page)
+    page.route("**/press", lambda route: (page.keyboard.press("1"), route.continue_()))  # the answer is still under way
+    page.keyboard.press("1")
+    said(page, "is better: taken")
+    page.unroute("**/press")
+    assert judgment_of(running, number).retracted is None
+    assert "closed" not in page.locator("#said").inner_text()
+
+
 def test_a_person_answers_by_hand_and_by_key_takes_back_and_calls_scrap_without_a_reload(running, page):
     page.evaluate("() => { window.never_reloaded = true }")
     number = question(page)

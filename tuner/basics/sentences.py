@@ -5,7 +5,9 @@ such as what people and other people's adapters write, is told as it is.
 
 The texts are in `texts/LANGUAGE.toml`, with the values in braces. Beside Python's own, there are these formats:
 `quoted`: in quotes, as in TOML; `decimal`: a number that is written already, such as 0.05; `percent`: a share times
-100; `span`: seconds as 12:40; `# trial|# trials`: one or several; of a list anything else stands between its entries.
+100; `chance`: a probability that is never rounded to certainty; `share`: one that may be small, as 0.4 %; `span`:
+seconds as 12:40; `moment`: a time as the wire has it, in UTC in the text and by the reader's clock when it is told;
+`# trial|# trials`: one or several; of a list anything else stands between its entries.
 """
 
 import json
@@ -13,17 +15,30 @@ import math
 import string
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from tuner.basics.text import listed, shown, span
+from tuner.basics.text import chance, listed, share_text, shown, span
+from tuner.basics.times import wall_clock
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "de", "es", "zh")
 TOLD = "told"  # the field beside sentences that has their codes
 _DEEPEST = 8  # sentences in sentences
 _POINT = "language.decimal"
+_SHARES = {"chance": chance, "share": share_text}
+
+
+class _Reader(NamedTuple):
+    """Who reads: in which language, and whether by a clock on a wall or in a file that is read elsewhere."""
+
+    language: str
+    local: bool = True
+
+
+_WRITTEN = _Reader(ENGLISH, local=False)
 
 
 class Sentence(str):
@@ -63,7 +78,7 @@ NOTHING = Sentence()
 def say(code: str, /, **values: object) -> Sentence:
     """The sentence of a code, with its values: texts, numbers, other sentences, or lists of these."""
     plain = {name: _plain(value) for name, value in values.items()}
-    return Sentence(_filled(load(ENGLISH)[code], plain, ENGLISH, _DEEPEST), code, plain)
+    return Sentence(_filled(load(ENGLISH)[code], plain, _WRITTEN, _DEEPEST), code, plain)
 
 
 def listing(parts: Iterable[str]) -> Sentence:
@@ -83,7 +98,7 @@ def tell(text: str, language: str) -> str:
     if template is None or not isinstance(text, Sentence):
         return text
     try:
-        return _filled(template, text.values, language, _DEEPEST)
+        return _filled(template, text.values, _Reader(language), _DEEPEST)
     except (KeyError, ValueError, IndexError, TypeError, AttributeError):  # another version's values
         return "".join(text)
 
@@ -145,24 +160,27 @@ def _plain(value: object) -> Any:
     return [_plain(one) for one in value] if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
 
 
-def _filled(template: str, values: Mapping[str, Any], language: str, deep: int) -> str:
+def _filled(template: str, values: Mapping[str, Any], reader: _Reader, deep: int) -> str:
     pieces = []
     for literal, name, form, _ in string.Formatter().parse(template):
         pieces.append(literal)
         if name is not None:
-            pieces.append(_shown(values[name], form or "", language, deep))
+            pieces.append(_shown(values[name], form or "", reader, deep))
     return "".join(pieces)
 
 
-def _shown(value: Any, form: str, language: str, deep: int) -> str:
+def _shown(value: Any, form: str, reader: _Reader, deep: int) -> str:
     if isinstance(value, list):
-        texts = [_shown(one, "", language, deep) for one in value]
+        texts = [_shown(one, "", reader, deep) for one in value]
         return listed(texts) if form == "quoted" else (form or ", ").join(texts)
     if isinstance(value, Mapping):
-        return _nested(value, language, deep)
+        return _nested(value, reader, deep)
     if isinstance(value, str):
         if form == "decimal":
-            return value.replace(".", load(language)[_POINT])
+            return value.replace(".", load(reader.language)[_POINT])
+        if form == "moment":
+            moment = datetime.fromisoformat(value)
+            return wall_clock(moment) if reader.local else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         return shown(value) if form == "quoted" else value
     if value is None or isinstance(value, bool):
         return json.dumps(value)
@@ -172,13 +190,13 @@ def _shown(value: Any, form: str, language: str, deep: int) -> str:
         return span(value)
     if form == "percent":
         return f"{value:.0%}".removesuffix("%")
-    text: str = f"{value:{form}}" if form else repr(value)
-    return text.replace(".", load(language)[_POINT])
+    text: str = _SHARES[form](value) if form in _SHARES else f"{value:{form}}" if form else repr(value)
+    return text.replace(".", load(reader.language)[_POINT])
 
 
-def _nested(value: Mapping[str, Any], language: str, deep: int) -> str:
+def _nested(value: Mapping[str, Any], reader: _Reader, deep: int) -> str:
     text = str(value.get("text", ""))
-    template = load(language).get(str(value.get("code", "")))
+    template = load(reader.language).get(str(value.get("code", "")))
     if template is None or deep <= 0:
         return text
-    return _filled(template, value["values"], language, deep - 1)
+    return _filled(template, value["values"], reader, deep - 1)

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 
 _LONGEST = 40
 _HOUR_S = 3600
+_DOUBT = 0.01
+_WHOLE_FROM = 0.0995  # of a share, in percent
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -45,6 +47,19 @@ def span(seconds: float) -> str:
     if whole < _HOUR_S:
         return f"{whole // 60}:{whole % 60:02d}"
     return f"{whole // _HOUR_S}:{whole % _HOUR_S // 60:02d} h"
+
+
+def chance(share: float) -> str:
+    """A probability, never rounded to certainty: `<1 %`, `37 %`, `>99 %`."""
+    if share < _DOUBT:
+        return "<1 %"
+    return ">99 %" if share > 1 - _DOUBT else f"{share * 100:.0f} %"
+
+
+def share_text(share: float) -> str:
+    """A share that may be small: `2 %`, `0.4 %`."""
+    whole = share >= _WHOLE_FROM or round(share * 100, 9) % 1 == 0
+    return f"{share * 100:.0f} %" if whole else f"{share * 100:.1f} %"
 
 
 def counted(number: int, noun: str) -> str:

@@ -11,3 +11,10 @@ def utc_now() -> datetime:
 def text_of(moment: datetime) -> str:
     """ISO 8601 with microseconds and Z."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def wall_clock(moment: datetime, *, seconds: bool = False) -> str:
+    """A time of day where the reader is; with the date if it is another day than today."""
+    local = moment.astimezone()
+    text = f"{local:%H:%M:%S}" if seconds else f"{local:%H:%M}"
+    return text if local.date() == datetime.now(local.tzinfo).date() else f"{local:%Y-%m-%d} {text}"

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from tuner.basics.sentences import Sentence, say
+from tuner.basics.times import text_of
 from tuner.campaign.asking_times import zone_of
 from tuner.campaign.events import ParameterRestricted
 from tuner.campaign.state import CampaignTrial, Restriction, Stage, State
@@ -34,13 +35,16 @@ def sentence(state: State, one: Restriction) -> Sentence:
     """What is allowed of a parameter, until when, by whom and why."""
     parameter = next(known for known in state.terms.parameters if known.name == one.parameter)
     if len(set(one.allowed)) == 1:
-        what = say("restriction.kept", value=parameter.shown(one.allowed[0], unit=True))
+        kept = one.allowed[0]
+        what = say("restriction.kept", value=kept if isinstance(kept, str) else parameter.shown(kept, unit=True))
     elif one.options:
         what = say("restriction.one_of", options=one.options)
     else:
         low, high = parameter.shown(one.low), parameter.shown(one.high, unit=True)
         what = say("restriction.between", low=low, high=high)
-    end = say("restriction.until_lifted") if one.until is None else Sentence(f"{one.until:%Y-%m-%d %H:%M} UTC")
+    end = say("restriction.until_lifted")
+    if one.until is not None:
+        end = say("restriction.until", moment=text_of(one.until))
     return say("restriction.is", name=parameter.called, what=what, end=end, by=one.by, why=one.reason)
 
 

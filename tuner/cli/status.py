@@ -1,16 +1,15 @@
 """`tuner status`: what the daemon and its campaigns do now."""
 
-from datetime import datetime
-
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tuner.basics.sentences import ENGLISH, tell
 from tuner.basics.text import counted
 from tuner.cli.connection import connected
 from tuner.wire.client import Client
-from tuner.wire.messages import CampaignLine, ContractView, EarlierView, RestrictionView, StatusBody
+from tuner.wire.messages import CampaignLine, EarlierView, StatusBody
 
 _PLAIN_WIDTH = 160
 _COLOURS = {"Execute": "green", "Held": "yellow", "Aborted": "red"}
@@ -60,9 +59,10 @@ def show(body: StatusBody, console: Console) -> None:
         for one in line.earlier:
             console.print(f"{escape(line.name)}: {escape(_earlier(one))}", highlight=False)
         for restriction in line.restrictions:
-            console.print(f"{escape(line.name)}: {escape(_restricted(restriction))}", highlight=False)
+            console.print(f"{escape(line.name)}: {escape(tell(restriction.text, ENGLISH))}", highlight=False)
         if line.contract is not None:
-            console.print(f"{escape(line.name)}: {_contract(line.contract)}", highlight=False)
+            said = ". ".join(text.removesuffix(".") for text in line.contract.texts)
+            console.print(f"{escape(line.name)}: {escape(said)}", highlight=False)
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
     for alarm in body.alarms:
@@ -81,30 +81,6 @@ def show(body: StatusBody, console: Console) -> None:
 def _earlier(one: EarlierView) -> str:
     what = f"{counted(one.trials, 'trial')} and {counted(one.judgments, 'judgment')} of {one.source}"
     return f"{what} {'are its own' if one.discount == 1.0 else f'inform the model, discount {one.discount:g}'}"
-
-
-def _restricted(one: RestrictionView) -> str:
-    if one.kept is not None:
-        what = f"is kept at {one.kept}"
-    elif one.options:
-        what = f"is one of {', '.join(one.options)}"
-    else:
-        what = f"is kept between {one.low} and {one.high}"
-    end = "it is lifted" if one.until is None else f"{datetime.fromisoformat(one.until).astimezone():%Y-%m-%d %H:%M}"
-    return f"{one.parameter} {what} until {end} ({one.by}: {one.reason})"
-
-
-def _contract(one: ContractView) -> str:
-    said = (
-        f"scrap contract: {one.scrap} of {counted(one.parts, 'part')}, at most {one.rate:.3g}; {one.left} more may come"
-    )
-    said += f"; the next part may risk {one.allowed:.1%}"
-    if one.p_valid is not None and one.low is not None:
-        said += f"; trial {one.trial}: P(valid) {one.p_valid:.1%}"
-        said += f", at least {one.low:.0%} with {one.confidence:.0%} confidence"
-    if one.refused_risk is not None:
-        said += f"; a promising setting is not tried: it risks {one.refused_risk:.0%}"
-    return said + ("; held, no setting is known that keeps it" if one.held else "")
 
 
 def _cells(line: CampaignLine) -> list[str]:

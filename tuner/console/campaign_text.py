@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
+from tuner.basics.sentences import say
+from tuner.basics.text import share_text
 from tuner.basics.vocabulary import Mode, Phase
 from tuner.console.language import Words
 from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
 from tuner.core.space.values import Value
-from tuner.wire.messages import CampaignView, ContractView, ParameterView, TrialView
+from tuner.wire.messages import CampaignView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"
 _TAGGED = frozenset({Phase.AWAITING_APPROVAL, Phase.SENDING, Phase.SETTLING, Phase.RUNNING})
@@ -158,7 +160,8 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     have = view.budget
     parts = [words("wait.trials", spent=words.number(have.spent), trials=words.number(have.trials))]
     if view.contract is not None:
-        parts.append(contract_line(words, view.contract, "contract.short"))
+        rate = say("value.number", number=share_text(view.contract.rate))
+        parts.append(words("contract.short", scrap=view.contract.scrap, parts=view.contract.parts, rate=rate))
     elif have.scrap_limit is None:
         parts.append(words("wait.scrap", scrap=words.number(have.scrap)))
     else:
@@ -174,20 +177,15 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     return " · ".join(parts)
 
 
-def contract_line(words: Words, contract: ContractView, text: str = "contract.so_far") -> str:
-    """Scrap so far against the contract, and what is left, in one line."""
-    return words(
-        text,
-        scrap=words.number(contract.scrap),
-        parts=words.number(contract.parts),
-        rate=share_text(words, contract.rate),
-        left=words.number(contract.left),
-    )
+def measured_text(words: Words, trial: TrialView) -> str:
+    """What was measured on a part, in one line; nothing where nothing was."""
+    values = "  ".join(f"{name} {words.value(value)}" for name, value in trial.measurements.items())
+    return f"{words('page.measured')}: {values}" if values else ""
 
 
-def share_text(words: Words, share: float) -> str:
-    """A share that may be small: 2 %, 0.4 %."""
-    return f"{words.number(share * 100, 0 if share >= 0.0995 or (share * 100) % 1 == 0 else 1)} %"
+def contract_lines(words: Words, view: CampaignView) -> list[str]:
+    """Everything a scrap contract says now; nothing where there is none."""
+    return [] if view.contract is None else [words.told(text) for text in view.contract.texts]
 
 
 def about_part(words: Words, trial: TrialView) -> str:
@@ -198,12 +196,6 @@ def about_part(words: Words, trial: TrialView) -> str:
     if trial.lot:
         parts.append(words("duel.lot", lot=trial.lot))
     return " · ".join(parts)
-
-
-def measured_text(words: Words, trial: TrialView) -> str:
-    """What the machine measured on a part; nothing where it tells nothing."""
-    numbers = [f"{name} {words.value(value)}" for name, value in trial.measurements.items()]
-    return f"{words('page.measured')} {', '.join(numbers)}" if numbers else ""
 
 
 def alarms(session: Session, view: CampaignView | None) -> list[tuple[str, dict[str, object]]]:
@@ -220,6 +212,12 @@ def alarms(session: Session, view: CampaignView | None) -> list[tuple[str, dict[
     elif _doubtful(view):
         found.append(("alarms.unverified", {}))
     return found
+
+
+def daemon_alarms(session: Session) -> list[tuple[str, str, dict[str, object]]]:
+    """What is abnormal besides the campaigns that are shown: the one that it is about, a text's key and fields."""
+    found: list[tuple[str, str, dict[str, object]]] = [("", "alarms.daemon", {"text": text}) for text in session.needs]
+    return found + [(name, "alarms.set_aside", {"text": why}) for name, why in sorted(session.set_aside.items())]
 
 
 def _doubtful(view: CampaignView) -> bool:

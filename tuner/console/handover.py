@@ -11,8 +11,7 @@ import click
 from tuner.basics.files import write_text
 from tuner.basics.sentences import sentence_in
 from tuner.basics.vocabulary import Stage
-from tuner.console.campaign_text import brief, by_hand_text, machine_text, pad, phase_text
-from tuner.console.contract_text import contract_lines
+from tuner.console.campaign_text import brief, by_hand_text, contract_lines, machine_text, pad, phase_text
 from tuner.console.handover_html import Section, page
 from tuner.console.language import Words
 from tuner.console.pages.champion import record

@@ -10,14 +10,14 @@ from importlib import resources
 
 from tuner.basics.sentences import LANGUAGES as LANGUAGES
 from tuner.basics.sentences import Sentence, tell
-from tuner.basics.text import listed, nearest, shown, span
+from tuner.basics.text import chance, listed, nearest, shown, span
+from tuner.basics.times import wall_clock
 from tuner.core.space.values import Value
 from tuner.errors import TunerError
 from tuner.wire.messages import ParameterView
 
 _RESOLUTION = 1e-3  # of a parameter's range: finer differences no person can set or see
 _MOST_DIGITS = 12
-_DOUBT = 0.01
 
 
 class LanguageError(TunerError):
@@ -84,9 +84,7 @@ class Words:
 
     def percent(self, share: float) -> str:
         """A probability, never rounded to certainty."""
-        if share < _DOUBT:
-            return "<1 %"
-        return ">99 %" if share > 1 - _DOUBT else f"{self.number(share * 100)} %"
+        return chance(share)
 
     def value(self, value: Value, parameter: ParameterView | None = None, *, unit: bool = True) -> str:
         """A parameter's value, as exact as the parameter can be set; without thousands marks, as machines show it."""
@@ -102,10 +100,7 @@ class Words:
 
     def clock(self, at: str | datetime, *, seconds: bool = False) -> str:
         """A time of day where the reader is; with the date if it is another day than today."""
-        moment = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone()
-        text = f"{moment:%H:%M:%S}" if seconds else f"{moment:%H:%M}"
-        today = datetime.now(moment.tzinfo).date()
-        return text if moment.date() == today else f"{moment:%Y-%m-%d} {text}"
+        return wall_clock(datetime.fromisoformat(at) if isinstance(at, str) else at, seconds=seconds)
 
     def span(self, seconds: float) -> str:
         """A time span such as 0:07, 12:40 or 3:05 h."""

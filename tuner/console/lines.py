@@ -257,8 +257,8 @@ class Lines:
                 for row in rows(words, view.parameters, trial.setting, other.setting)
             ]
             side = words(f"duel.{key}").capitalize()
-            about = "; ".join(filter(None, (", ".join(parts), measured_text(words, trial))))
-            self.say(words("line.side", side=side, tag=trial.tag, setting=about))
+            self.say(words("line.side", side=side, tag=trial.tag, setting=", ".join(parts)))
+            self.say(measured_text(words, trial))
             self._show(trial.photo)
         if duel.left.setting == duel.right.setting:
             self.say(words("duel.same"))

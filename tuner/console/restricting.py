@@ -31,7 +31,7 @@ def restriction_text(words: Words, view: CampaignView, one: RestrictionView, *, 
 
 def restriction_lines(words: Words, view: CampaignView) -> list[str]:
     """A sentence for each restriction, with who and why."""
-    return [f"{restriction_text(words, view, one)} ({one.by}: {one.reason})" for one in view.restrictions or ()]
+    return [words.told(one.text) for one in view.restrictions or ()]
 
 
 def restricted_text(words: Words, view: CampaignView, room: int) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +14,7 @@ from tuner.errors import DeniedError, TunerError, UnreachableError
 from tuner.wire.aio import AsyncClient
 from tuner.wire.errors import NoReplyError, ReplyError
 from tuner.wire.follow import Gap, Item
-from tuner.wire.messages import CampaignView, EventMessage, Progress, Welcome
+from tuner.wire.messages import CampaignView, EventMessage, Progress, StatusBody, Welcome
 from tuner.wire.operations import Operations
 
 GUARD_S = 0.5  # an answer so soon after a new question was meant for the one before
@@ -74,6 +74,8 @@ class Session:
         self.lost_at: datetime | None = None
         self.news: deque[News] = deque(maxlen=200)  # newest first
         self.told = 0  # how many there have been
+        self.needs: tuple[str, ...] = ()  # what needs an administrator, as the daemon says it
+        self.set_aside: dict[str, str] = {}  # campaigns that cannot be read, and why
         self.trouble: TunerError | None = None  # why campaigns cannot be followed although there is a link
         self.busy = False
         self._changed = changed
@@ -111,6 +113,7 @@ class Session:
             group.create_task(self._watch())
             group.create_task(self._follow())
             group.create_task(self._refresh())
+            group.create_task(self._look_at_daemon())
 
     async def act(self, request: KeyRequest) -> float:
         """Send a request and wait for the answer; what could not be sent now is not sent later.
@@ -212,8 +215,7 @@ class Session:
             self.welcome = await self.client.call(Operations.hello(), timeout_s=ACT_S)
             status = await self.client.call(Operations.status(), timeout_s=ACT_S)
             self.names = frozenset(line.name for line in status.campaigns)
-            for aside in status.set_aside:
-                self.tell(aside.name, "alarms.set_aside", text=aside.why)
+            self._see_daemon(status)
             if since is not None and self._before:
                 self.tell("", "alarms.link_back", span=(datetime.now(UTC) - since).total_seconds())
                 happened = [await self._meanwhile(name, n) for name, n in self._before.items()]
@@ -293,6 +295,25 @@ class Session:
             self._keep(News(since, view.name, "alarms.fault", {"text": view.fault}))
         if failed and (seen is None or seen.view.machine.home_failed != failed):
             self._keep(News(since, view.name, "alarms.home_failed", {"text": failed}))
+
+    async def _look_at_daemon(self) -> None:
+        """Ask now and then how the daemon itself is: no event tells of its disk or its configuration."""
+        while True:
+            await asyncio.sleep(LOOK_AGAIN_S)
+            if self.linked:
+                with suppress(TunerError):  # whether the link is lost is `_watch`'s to say
+                    self._see_daemon(await self.client.call(Operations.status(), timeout_s=ACT_S))
+
+    def _see_daemon(self, status: StatusBody) -> None:
+        aside = {one.name: one.why for one in status.set_aside}
+        for name in aside.keys() - self.set_aside.keys():
+            self.tell(name, "alarms.set_aside", text=aside[name])
+        for text in status.alarms:
+            if text not in self.needs:
+                self.tell("", "alarms.daemon", text=text)
+        if (aside, tuple(status.alarms)) != (self.set_aside, self.needs):
+            self.set_aside, self.needs = aside, tuple(status.alarms)
+            self._changed()
 
     async def _refresh(self) -> None:
         while True:

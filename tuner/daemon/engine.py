@@ -316,13 +316,13 @@ class Engine:
                 continue
             result = await self.post(name, c.ChangeTerms(terms=terms) if known else c.Create(terms=terms))
             if result.status != "done":
-                problems.append(f"{name}: {result.text}")
+                problems.append(say("phase.value", name=name, value=result.text))
             elif why := await self._bring(name, terms, bring):
-                problems.append(f"{name}: {why}")
+                problems.append(say("phase.value", name=name, value=why))
             elif terms.policy.autostart and self.states[name].mode is Mode.IDLE:
                 result = await self.post(name, c.Start())
                 if result.status != "done":
-                    problems.append(f"{name}: {result.text}")
+                    problems.append(say("phase.value", name=name, value=result.text))
         return problems
 
     async def _bring(self, name: str, terms: Terms, bring: Bring) -> str:

@@ -7,6 +7,7 @@ memory, at most so many kinds at a time, and written by a thread once a second.
 import asyncio
 import hashlib
 import logging
+import re
 import shutil
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from tuner.basics.sentences import NOTHING, Sentence, listing, say
 from tuner.basics.times import text_of
 from tuner.campaign.terms import Terms
 from tuner.config import Config
@@ -70,21 +72,32 @@ class Guard:
         self._known = self._key_table()
         self._offset_s = self._offset()
         self._reported_s = even_s()
-        self._raised: dict[str, str] = {}
+        self._raised: dict[str, Sentence] = {}
         self._log: SecurityLog | None = None
         try:
             self._log = SecurityLog(directory, clock)
         except JournalError as error:
-            self._raised["security"] = str(error)
+            self._raised["security"] = Sentence.of(str(error))
         self._anchoring = None
         if plan is not None:
             make = partial(self._anchor_now, plan.secret)
             self._anchoring = Anchoring(plan, make, self._anchor_failed, troubles, even_s)
 
     @property
-    def alarms(self) -> list[str]:
-        """What needs an administrator now."""
+    def alarms(self) -> list[Sentence]:
+        """What needs an administrator now, as sentences."""
         return sorted(self._raised.values())
+
+    def configured(self, refused: str = "", problems: Sequence[str] = ()) -> None:
+        """Tell what came of a configuration; an alarm goes away when one was read without a problem."""
+        for problem in problems:
+            log.error("%s", problem)
+        text = say("guard.config_partly", problems=list(problems)) if problems else NOTHING
+        if refused:
+            self.note("configuration", "refused", "reload", refused)
+            lines = refused.splitlines()
+            text = say("guard.config_refused", mistakes=len(lines), place=_place_of(lines[0]))
+        self._alarm("configuration", text)
 
     def begin(self, version: str, configuration: str) -> None:
         """Say that the daemon has started, with which keys, which configuration (its hash), and how the last ended."""
@@ -152,7 +165,7 @@ class Guard:
             self._log.report()
         self._alarm("security", self._log.failure)
 
-    def _alarm(self, name: str, text: str) -> None:
+    def _alarm(self, name: str, text: Sentence) -> None:
         """Raise an alarm, or take it back."""
         if text:
             if name not in self._raised:
@@ -180,9 +193,10 @@ class Guard:
         try:
             self._keys.refresh()
         except TunerError as error:
-            self._alarm("keys", f"the keys cannot be read: {error}")
+            self._alarm("keys", say("guard.keys_unread", why=str(error)))
             return
-        self._alarm("keys", "; ".join(self._keys.problems[:3]))
+        problems = self._keys.problems[:3]
+        self._alarm("keys", listing(problems) if problems else NOTHING)
         before, self._known = self._known, self._key_table()
         for name in sorted(before.keys() | self._known.keys()):
             if before.get(name) != self._known.get(name):
@@ -192,9 +206,9 @@ class Guard:
 
     def _look_at_room(self) -> None:
         free = shutil.disk_usage(self._directory).free
-        text = ""
+        text = NOTHING
         if free < LEAST_FREE_BYTES:
-            text = f"{free / 1e6:.0f} MB are left at {self._directory}: make room before the journal is full"
+            text = say("guard.room", free=round(free / 1e6), directory=self._directory)
         if bool(text) != ("room" in self._raised):
             self.note("store", "nearly full" if text else "has room again", str(self._directory), text)
         self._alarm("room", text)
@@ -208,7 +222,13 @@ class Guard:
         name = f"anchor {place}"
         if why and name not in self._raised:
             self.note("anchor", "failed", place, why)
-        self._alarm(name, f"no anchor at {place}: {why}" if why else "")
+        self._alarm(name, say("guard.no_anchor", place=place, why=why) if why else NOTHING)
+
+
+def _place_of(mistake: str) -> str:
+    """File, line and key of a line that a configuration's error has."""
+    found = re.match(r"(.+?:\d+: [^:\s]+): ", mistake)
+    return found[1] if found else mistake
 
 
 def digest_of(config: Config, campaigns: Sequence[tuple[str, Terms]]) -> str:

@@ -70,7 +70,8 @@ class KnownCampaigns:
             raise
         except Exception as error:
             known = isinstance(error, HistoryError)
-            why = self.set_aside[name] = str(error) if known else f"{type(error).__name__}: {error}"
+            defect = say("fault.defect", error=f"{type(error).__name__}: {error}")
+            why = self.set_aside[name] = str(error) if known else defect
             log.error("%s is set aside, because it cannot be read: %s", name, why, exc_info=not known)  # noqa: TRY400
             return None
         return state

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -62,7 +62,7 @@ class Answers:
     _troubles: Troubles
     _busy: Callable[[], int]
     _people: People
-    _alarms: Callable[[], list[str]] = list
+    _alarms: Callable[[], Sequence[str]] = list
 
     def __post_init__(self) -> None:
         self._plans = asyncio.Semaphore(1)
@@ -142,7 +142,7 @@ class Answers:
             compute=asdict(self._compute.stats()),
             troubles=self._troubles.count,
             busy=self._busy(),
-            alarms=self._alarms(),
+            alarms=list(self._alarms()),
         )
 
     async def snapshot(self, asked: Asked, body: m.Nothing) -> m.CampaignView:

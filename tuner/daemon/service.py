@@ -248,8 +248,8 @@ class Service:
         log.info("ready: %s, requests at %s", count, self._setup.places.requests)
 
     async def _configure(self, campaigns: Sequence[tuple[str, Terms]]) -> None:
-        for problem in await self._engine.configure(campaigns, self._setup.bring, self._stopping.is_set):
-            log.error("%s", problem)
+        problems = await self._engine.configure(campaigns, self._setup.bring, self._stopping.is_set)
+        self._guard.configured(problems=problems)
         for warning in shared_machines([(name, terms.machine, terms.adapter.occupies) for name, terms in campaigns]):
             log.warning("%s", warning)
         for name in sorted(self._engine.states.keys() - {name for name, _ in campaigns}):
@@ -296,7 +296,7 @@ class Service:
             if (config.daemon, config.compute, config.notify) != (before.daemon, before.compute, before.notify):
                 log.warning("the tables [daemon], [compute] or [[notify]] have changed: that needs a restart")
         except ConfigError as error:
-            self._guard.note("configuration", "refused", "reload", str(error))
+            self._guard.configured(str(error))
             log.error("the configuration was not read again:\n%s", error)  # noqa: TRY400 - the sentence says it all
         except Exception:
             log.exception("the configuration was not read again")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime
 from statistics import median
 from typing import Any
@@ -13,9 +14,11 @@ from tuner.campaign.alarms import Alarm
 from tuner.campaign.asking_times import left_this_hour
 from tuner.campaign.automatic import budget_end
 from tuner.campaign.by_hand import needed
+from tuner.campaign.contract_words import contract_sentences
 from tuner.campaign.effects import wake_at
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.questions import due
+from tuner.campaign.restricting import sentence
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Change, State
 from tuner.config.parameters import Parameter, parameter_info
 from tuner.core.space.values import Value
@@ -214,7 +217,7 @@ def restriction_views(state: State) -> list[m.RestrictionView]:
     """What is allowed for a while, in the order of the parameters."""
     order = [one.name for one in state.terms.parameters]
     found = sorted(state.restrictions, key=lambda one: order.index(one.parameter))
-    return [m.RestrictionView.model_validate(one) for one in found]
+    return [m.RestrictionView.model_validate({**asdict(one), "text": sentence(state, one)}) for one in found]
 
 
 def alarm_views(alarms: Iterable[Alarm]) -> list[m.AlarmView]:
@@ -241,6 +244,7 @@ def contract_view(state: State) -> m.ContractView | None:
         allowed=account.allowed,
         known_ground=account.known_ground,
         held=state.contract_held,
+        texts=list(contract_sentences(state)),
         **said,
     )
 

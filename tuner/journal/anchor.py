@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tuner.basics.files import append_to
+from tuner.basics.sentences import say
 from tuner.journal.chain import GENESIS, canonical
 from tuner.journal.errors import DamagedError, explain_os
 
@@ -48,7 +49,7 @@ def write(path: Path, anchor: Anchor) -> None:
         finally:
             os.close(fd)
     except OSError as error:
-        raise explain_os(error, f"writing the anchor {path}") from error
+        raise explain_os(error, say("guard.writing_anchor", file=path)) from error
 
 
 def read(path: Path) -> Iterator[Anchor]:

@@ -3,6 +3,8 @@
 import errno
 import sqlite3
 
+from tuner.basics.os_reasons import os_reason
+from tuner.basics.sentences import say
 from tuner.errors import TryAgainError, TunerError
 
 # A full disk shows as any of these: SQLITE_FULL when a file cannot grow, SQLITE_IOERR_WRITE when a quota or a limit
@@ -41,9 +43,9 @@ class HeldError(JournalError, TryAgainError):
 
 
 def explain_os(error: OSError, doing: str) -> JournalError:
-    """Turn the operating system's error into ours."""
+    """Turn the operating system's error into ours; `doing` is a sentence where others than a shell's user read it."""
     kind = DiskFullError if error.errno in _NO_ROOM_OS else JournalError
-    return kind(f"{doing}: {error.strerror}")
+    return kind(say("machine.because", text=doing, why=os_reason(error)))
 
 
 def explain(error: sqlite3.Error | UnicodeDecodeError, doing: str) -> JournalError:

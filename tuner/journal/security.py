@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 from tuner.basics.files import append_to
+from tuner.basics.os_reasons import os_reason
+from tuner.basics.sentences import NOTHING, say
 from tuner.basics.times import text_of, utc_now
 from tuner.journal.chain import GENESIS, canonical, chained
 from tuner.journal.errors import DamagedError, explain_os
@@ -49,7 +51,7 @@ class SecurityEvent:
 class SecurityLog:
     """Writes security events; used by one thread.
 
-    `failure` says why the last line could not be written; it is empty again after one that could.
+    `failure` says why the last line could not be written; it says nothing again after one that could.
     """
 
     def __init__(self, directory: Path, clock: Callable[[], datetime] = utc_now) -> None:
@@ -60,13 +62,13 @@ class SecurityLog:
         self._texts: dict[tuple[Category, str, str], str] = {}
         self._day = ""
         self._lines_today = 0
-        self.failure = ""
+        self.failure = NOTHING
         try:
             self._fd = append_to(self._path, read=True)
             os.fchmod(self._fd, 0o600)
             self.torn = self._cut_torn_line()
         except OSError as error:
-            raise explain_os(error, f"opening {self._path}") from error
+            raise explain_os(error, say("guard.opening", file=self._path)) from error
         self.head, self.last = self._read_head()
 
     def note(self, category: Category, result: str, source: str, text: str = "", count: int = 1) -> None:
@@ -131,9 +133,9 @@ class SecurityLog:
         try:
             self._append(line)
         except OSError as error:
-            self.failure = f"security events cannot be written: {error.strerror}"
+            self.failure = say("guard.security_unwritten", why=os_reason(error))
             return
-        self.failure = ""
+        self.failure = NOTHING
         self.head = (seq + 1, hash_)
 
     def _append(self, line: bytes) -> None:
@@ -166,10 +168,7 @@ class SecurityLog:
             last = SecurityEvent(**json.loads(tail.splitlines()[-1]))
         except (ValueError, TypeError):
             os.close(self._fd)
-            raise DamagedError(
-                f"the last line of {self._path} is no security event: look at it with `tuner security verify`, then "
-                "put the file away (mv), so that a new one can begin"
-            ) from None
+            raise DamagedError(say("guard.security_damaged", file=self._path)) from None
         return (last.seq, last.hash), f"{last.category} {last.result}"
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from tuner.basics.os_reasons import os_reason
 from tuner.basics.processes import environment_for_others
+from tuner.basics.sentences import say
 from tuner.config.notify import Notify
 from tuner.errors import TunerError
 
@@ -37,7 +39,8 @@ def tell(target: Notify, message: bytes, now: Callable[[], float] = time.time, *
     except NotToldError:
         raise
     except Exception as error:  # a receiver may fail in any way, and nothing else may suffer from it
-        raise NotToldError(f"{type(error).__name__}: {error}") from error
+        reason = os_reason(error) if isinstance(error, OSError) and error.errno else f"{type(error).__name__}: {error}"
+        raise NotToldError(reason) from error
 
 
 def signature(secret: bytes, moment: int, message: bytes) -> str:
@@ -52,10 +55,11 @@ def _command(command: tuple[str, ...], message: bytes, timeout_s: float) -> None
             command, input=message, capture_output=True, timeout=timeout_s, check=False, env=environment_for_others()
         )
     except subprocess.TimeoutExpired:
-        raise NotToldError(f"{command[0]} did not end within {timeout_s:g} s") from None
+        raise NotToldError(say("notify.slow", program=command[0], seconds=float(timeout_s))) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise NotToldError(f"{command[0]} ended with {done.returncode}: {said[-1][:200] if said else 'no reason'}")
+        why = said[-1][:200] if said else say("gate.no_reason")
+        raise NotToldError(say("notify.ended", program=command[0], code=done.returncode, why=why))
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -70,7 +74,7 @@ def _webhook(target: Notify, address: str, message: bytes, now: Callable[[], flo
     if target.secret_file is not None:
         secret = target.secret_file.read_bytes().strip()
         if not secret:
-            raise NotToldError(f"{target.secret_file} is empty")
+            raise NotToldError(say("notify.no_secret", file=target.secret_file))
         headers[SIGNATURE] = signature(secret, int(now()), message)
     request = urllib.request.Request(address, data=message, headers=headers, method="POST")  # noqa: S310 - http(s) only
     # no proxies from the environment: the address is meant as it is written
@@ -84,7 +88,7 @@ def _mqtt(address: str, message: bytes, timeout_s: float, *, stays: bool) -> Non
         from paho.mqtt.client import Client
         from paho.mqtt.enums import CallbackAPIVersion
     except ImportError:
-        raise NotToldError('MQTT needs the extra mqtt: pip install "process-tuner[mqtt]"') from None
+        raise NotToldError(say("notify.no_mqtt")) from None
     parts = urlsplit(address)
     client = Client(CallbackAPIVersion.VERSION2)
     client.connect_timeout = timeout_s
@@ -94,7 +98,7 @@ def _mqtt(address: str, message: bytes, timeout_s: float, *, stays: bool) -> Non
         sent = client.publish(parts.path[1:], message, qos=1, retain=stays)
         sent.wait_for_publish(timeout_s)
         if not sent.is_published():
-            raise NotToldError(f"the broker did not take it within {timeout_s:g} s")
+            raise NotToldError(say("notify.broker", seconds=float(timeout_s)))
     finally:
         client.disconnect()
         client.loop_stop()

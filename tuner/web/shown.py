@@ -10,13 +10,14 @@ from tuner.console.campaign_text import (
     alarms,
     brief,
     budget,
+    contract_lines,
+    daemon_alarms,
     machine_text,
     news_text,
     pace,
     phase_text,
     rows,
 )
-from tuner.console.contract_text import contract_lines
 from tuner.console.keyboard import ANSWERS, BY_HAND, CONTROL, GRADES, SCREENS, Key, obstacle
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.session import Session
@@ -86,7 +87,7 @@ class Shown:
     def fields(self, name: str) -> dict[str, Any]:
         """The fields of a page's template; before somebody signed in nothing of a campaign is among them."""
         if self._login and not self._seat.proved:
-            return {**self._common("sign_in", None), "campaigns": [], "alarm_count": 0, "lost": ""}
+            return {**self._common("sign_in", None), "campaigns": [], "alarm_count": 0, "needs": [], "lost": ""}
         view = self._seat.view
         more: Mapping[str, Callable[[CampaignView], dict[str, Any]]] = {
             "question": self._question,
@@ -137,8 +138,9 @@ class Shown:
             "lost": lost,
             "campaigns": [self._line(one) for one in shared.campaigns],
             "mode": "" if view is None else words.known(f"mode.{view.mode}", view.mode),
-            "alarm_count": sum(len(alarms(shared, shared.view(one))) for one in shared.campaigns)
-            or (0 if shared.linked else 1),
+            "alarm_count": len(daemon_alarms(shared))
+            + (sum(len(alarms(shared, shared.view(one))) for one in shared.campaigns) or (0 if shared.linked else 1)),
+            "needs": [self._beside(*one)["text"] for one in daemon_alarms(shared)],
             "undo_key": ANSWERS[-1].shown if seat.undoable else None,
         }
 
@@ -264,12 +266,18 @@ class Shown:
                     step = words(f"next.{key.removeprefix('alarms.')}")
                     since = words.clock(shared.campaigns[name].view.since)
                     found.append({"where": f"{since} {name}", "text": words(key, **fields), "next": step})
+        found += [self._beside(*one) for one in daemon_alarms(shared)]
         news = [(words.clock(one.at, seconds=True), news_text(words, one)) for one in shared.news]
         own = [(words.clock(one.at, seconds=True), news_text(words, one)) for one in self._seat.session.news]
         view, rights = self._seat.view, self._seat.session.welcome
         history = alarm_rows(words, self._model.about(view.name, view.n).alarms, rights) if view is not None else []
         told = {"news": sorted([*news, *own], reverse=True), "stops": self._stops()}
         return {"alarms": found, "alarm_history": history, **told}
+
+    def _beside(self, where: str, key: str, fields: Mapping[str, object]) -> dict[str, Any]:
+        """What is abnormal, and of no campaign that is shown."""
+        words = self._words
+        return {"where": where, "text": words(key, **fields), "next": words(f"next.{key.removeprefix('alarms.')}")}
 
     def _stops(self) -> list[tuple[str, str, str, str]]:
         """When tuning was held, aborted or went on, by whom and why: the newest first, from the journal."""

@@ -11,6 +11,7 @@ import zmq
 from pydantic import SecretStr
 
 from tuner.basics.names import RESERVED
+from tuner.basics.sentences import say
 from tuner.basics.text import shown
 from tuner.basics.times import utc_now
 from tuner.basics.vocabulary import Role
@@ -161,7 +162,7 @@ class KeyRing:
         if fingerprint == self._fingerprint:
             return False
         keys: dict[str, KnownKey] = {}
-        problems = []
+        problems: list[str] = []
         for path in sorted(self._clients.glob("*.key")):
             try:
                 key = read(path, KnownKey, secret=False)
@@ -169,14 +170,14 @@ class KeyRing:
                 problems.append(str(error))
                 continue
             if key.name != path.stem:
-                problems.append(f"{path} is the key of {key.name}: the names must agree")
+                problems.append(say("keys.other_name", file=path, name=key.name))
                 continue
             keys[key.name] = key
         by_public: dict[str, KnownKey] = {}
         for key in keys.values():
             other = by_public.get(key.public)
             if other is not None:
-                problems.append(f"{key.name} and {other.name} have the same key: neither is accepted")
+                problems.append(say("keys.same", name=key.name, other=other.name))
             by_public[key.public] = key
         twice = {key.public for key in keys.values() if by_public[key.public] is not key}
         self._keys, self.problems, self._fingerprint = keys, tuple(problems), fingerprint

@@ -9,6 +9,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_serializer
 
+from tuner.basics.os_reasons import os_reason
+from tuner.basics.sentences import say
 from tuner.basics.vocabulary import Role
 from tuner.errors import TunerError
 
@@ -95,23 +97,20 @@ def read(path: Path, model: type[F], *, secret: bool) -> F:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             content = file.read(_LARGEST_BYTES + 1)
     except OSError as error:
-        raise KeyFileError(f"the key file {path} cannot be read: {error.strerror}") from None
+        raise KeyFileError(say("keys.unread", file=path, why=os_reason(error))) from None
     if secret and mode & 0o077:
-        raise KeyFileError(
-            f"the key file {path} is secret, but other users may use it (mode {mode:04o}): if nobody has read it, "
-            f"make it yours alone with `chmod 600 {path}`, else make a new key"
-        )
+        raise KeyFileError(say("keys.open", file=path, mode=f"{mode:04o}"))
     if mode & 0o022:
-        raise KeyFileError(f"the key file {path} can be changed by other users (mode {mode:04o}): use `chmod 600`")
+        raise KeyFileError(say("keys.changeable", file=path, mode=f"{mode:04o}"))
     if len(content) > _LARGEST_BYTES:
-        raise KeyFileError(f"{path} is not a key file: it is too large")
+        raise KeyFileError(say("keys.too_large", file=path))
     try:
         return model.model_validate_json(content)
     except ValidationError as error:
         # pydantic's own text would show the input, which may be a secret
         fields = sorted({str(details["loc"][0]) for details in error.errors() if details["loc"]})
-        where = f" (see {', '.join(fields)})" if fields else ""
-        raise KeyFileError(f"{path} is not a {model.__name__} file of this version of tuner{where}") from None
+        where = say("keys.see", fields=fields) if fields else ""
+        raise KeyFileError(say("keys.other_file", file=path, kind=model.__name__, see=where)) from None
 
 
 def write(path: Path, content: KeyFile, *, replace: bool = True) -> None:

@@ -6,7 +6,7 @@ from tuner.basics.telling import Said, Telling
 from tuner.wire.told import Moment, Told
 
 
-class RestrictionView(Told):
+class RestrictionView(Telling, Told):
     """What is allowed of a parameter for a while."""
 
     parameter: str
@@ -18,6 +18,7 @@ class RestrictionView(Told):
     by: str = Field(description="who says so")
     by_engineer: bool = Field(True, description="whether only an engineer may lift it")
     at: Moment
+    text: Said = Field("", description="all of this in a sentence")
 
     @property
     def kept(self) -> float | int | str | None:
@@ -55,7 +56,7 @@ class AlarmsBody(Told):
     more: bool
 
 
-class ContractView(Told):
+class ContractView(Telling, Told):
     """The scrap contract: what was agreed, what happened, and what is known of the newest proposal under it."""
 
     rate: float = Field(description="largest share of the parts that may be scrap")
@@ -81,3 +82,4 @@ class ContractView(Told):
     unreached: float | None = Field(
         None, description="share of the likely valid ground that cannot be reached under this contract"
     )
+    texts: list[Said] = Field(default_factory=list, description="all of this in sentences")

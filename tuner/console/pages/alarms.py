@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rich.text import Text
 
-from tuner.console.campaign_text import alarms, news_text
+from tuner.console.campaign_text import alarms, daemon_alarms, news_text
 from tuner.console.keyboard import ALARMS, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import ALARM, QUIET, STRONG, Page
@@ -58,7 +58,9 @@ class AlarmsPage(Page):
         names = [view.name, *(name for name in session.campaigns if name != view.name)]
         found = [(name, *one) for name in names for one in alarms(session, session.view(name))]
         link = [("", key, fields) for _, key, fields in found if key == _LINK][:1]
-        return link + [(f"{name}: ", key, fields) for name, key, fields in found if key != _LINK]
+        own = [(name, key, fields) for name, key, fields in found if key != _LINK]
+        beside = [(name and f"{name}: ", key, fields) for name, key, fields in [*own, *daemon_alarms(session)]]
+        return link + beside
 
 
 def alarm_lines(words: Words, one: AlarmView) -> list[Text]:

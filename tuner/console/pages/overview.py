@@ -16,7 +16,7 @@ from tuner.core.optimizer.champion import champion_of
 from tuner.core.optimizer.records import Judgment
 from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
-from tuner.wire.model_answers import Explanation, Slices, SliceView
+from tuner.wire.model_answers import Explanation, Maps, Slices, SliceView
 
 _MOST = 200  # trials
 _STAR, _DOT, _SCRAP, _OPEN = "★", "·", "x", "?"
@@ -31,6 +31,7 @@ class OverviewPage(Page):
     judgments: Sequence[JudgmentView] = ()
     explained: Explanation | None = None
     slices: Slices | None = None
+    maps: Maps | None = None
 
     async def fetch(self, client: AsyncClient) -> AsyncIterator[None]:
         """Ask for the trials, then the model."""
@@ -49,6 +50,11 @@ class OverviewPage(Page):
         if any(trial.valid for trial in self.trials):
             self.explained = await client.explanation(self.campaign)
             self.slices = await client.slices(self.campaign)
+
+    async def fetch_maps(self, client: AsyncClient) -> None:
+        """Ask for the maps, which takes the model longest; only a large panel shows one."""
+        if self.slices is not None and self.slices.slices:
+            self.maps = await client.maps(self.campaign)
 
     def lines(self, words: Words, session: Session, view: CampaignView) -> list[Text]:
         """For plain lines: as wide as most terminals are."""

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 from rich.cells import cell_len
 from rich.text import Text
 
-from tuner.console.campaign_text import bar, brief, changes, pad
-from tuner.console.contract_text import contract_lines
+from tuner.console.campaign_text import bar, brief, changes, contract_lines, pad
 from tuner.console.keyboard import WHY, Key
 from tuner.console.language import Words
 from tuner.console.pages.page import Page

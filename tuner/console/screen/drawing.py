@@ -12,6 +12,7 @@ from tuner.console.campaign_text import (
     bar,
     beside_text,
     brief,
+    daemon_alarms,
     fit,
     folded,
     machine_text,
@@ -47,7 +48,7 @@ def top(words: Words, session: Session, view: CampaignView | None, operator: str
         if view.fault:
             text.append("  ")
             text.append(f" ! {words('top.fault')} ", ALARM)
-        count = len(alarms(session, view))
+        count = len(alarms(session, view)) + len(daemon_alarms(session))
         if count:
             text.append("  ")
             text.append(f" ! {words('top.alarms', count=count)} ", ALARM)
@@ -127,21 +128,20 @@ def column(
     text = Text(no_wrap=True)
     text.append(fit(f"{title}   {about_part(words, trial)}", inner) + "\n", STRONG)
     picture = picture_of(trial.photo)
-    free = height - 2 - len(view.parameters)  # below title, tag and setting: a picture is worth more than large letters
+    # below title, tag, setting and measurements: a picture is worth more than large letters
+    free = height - 2 - len(view.parameters) - (2 if trial.measurements else 0)
     if picture is not None and free < LEAST_LINES:
         picture = None
-    large = picture is None and height >= _LARGE_LINES + len(view.parameters)
+    large = picture is None and height >= _LARGE_LINES + len(view.parameters) + (2 if trial.measurements else 0)
     lines = large_letters(trial.tag, large=large)
     if picture or max(len(line) for line in lines) > inner or height < 1 + len(lines) + len(view.parameters):
         lines = [trial.tag]  # the setting matters more than large letters
     text.append("\n".join(lines) + "\n", STRONG)
     have = rows(words, view.parameters, trial.setting, other)
     links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo and picture is None else []
-    room = height - len(lines) - 1 - len(links) - (1 if large else 0)
     measured = measured_text(words, trial)
-    if measured and (len(have) < room if picture is None else free > LEAST_LINES):
-        links.insert(0, measured)
-        free -= 1
+    links += folded(measured, inner, 2) if measured else []
+    room = height - len(lines) - 1 - len(links) - (1 if large else 0)
     if large:
         text.append("\n")
     if len(have) > room:  # what differs is what matters

@@ -96,7 +96,11 @@ class MainScreen(Screen[None]):
         self.shown = view
         self._put_tabs()
         self._put_lines()
-        self.query_one("#right").display = view is not None and (view.duel is not None or view.trial is not None)
+        right = self.query_one("#right")
+        two = view is not None and (view.duel is not None or view.trial is not None)
+        if right.display != two:  # the columns are as wide as before until they are laid out
+            right.display = two
+            self.call_after_refresh(self.put)
         size = self.query_one("#left").size
         if view is None:
             nothing = app.session.complete and not app.session.campaigns

@@ -6,6 +6,7 @@
   let asked = "";
   let askedAt = 0;
   let sending = false;
+  let underway = "";  // which button was pressed, until there is an answer
   let again = false;
 
   const key = () => {
@@ -85,11 +86,14 @@
   }
 
   async function send(form, button) {
+    const pressed = `${form.action} ${button ? button.value : ""}`;
+    if (underway === pressed) return;  // twice is once: the second press would meet a question that is closed
     if (sending) { setTimeout(() => send(form, button), 50); return; }
     if (form.closest(".fresh .answers")) return;
     const fields = new URLSearchParams(new FormData(form));
     if (button && button.name) fields.set(button.name, button.value);
     sending = true;
+    underway = pressed;
     document.body.setAttribute("aria-busy", "true");
     try {
       const answer = await fetch(form.action, { method: "POST", body: fields, credentials: "same-origin" });
@@ -102,6 +106,7 @@
     }
     document.body.removeAttribute("aria-busy");
     sending = false;
+    underway = "";
     if (again) { again = false; look(); }
   }
 
