@@ -326,7 +326,7 @@ class Optimizer:
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(self.learned(), asked, self.tray, looks, numbers)
+        return model_question(self.learned(), asked, self.tray, looks, self.strategy, self._rng(4))
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
