@@ -238,8 +238,8 @@ class Optimizer:
         against = known.champion_id if chosen.opponent is None else chosen.opponent
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
-        best = kind == "refine"
-        better = None if at is None else chance_better(known, row, at, self.strategy.telling, best=best)
+        best, numbers = kind == "refine", self.strategy.telling
+        better = None if at is None or not known.data.m else chance_better(known, row, at, numbers, best=best)
         assured = chosen.assured
         valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
@@ -326,7 +326,7 @@ class Optimizer:
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(self.learned(), asked, self.tray, looks, self.strategy, self._rng(4))
+        return model_question(self.learned(), asked, self.tray, looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""

@@ -23,7 +23,7 @@ from tuner.core.optimizer.comparing import comparison
 from tuner.core.optimizer.looks import Looks, duels_of
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.questions import Asked, Question
-from tuner.core.optimizer.strategy import Asking, Strategy
+from tuner.core.optimizer.strategy import Asking
 from tuner.core.posterior.ep import NotConvergedError
 
 
@@ -98,9 +98,7 @@ def _left_out(known: Knowledge) -> dict[frozenset[int], float]:
     return {one.pair: float(log) for one, log in zip(rows, logs[len(logs) - len(rows) :], strict=True)}
 
 
-def model_question(
-    known: Knowledge, asked: Asked, tray: int | None, looks: float, strategy: Strategy, rng: np.random.Generator
-) -> Question | None:
+def model_question(known: Knowledge, asked: Asked, tray: int | None, looks: float, numbers: Asking) -> Question | None:
     """Return what the model wants to ask: a suspicious duel again, or a further comparison of the newest part; or None.
 
     Args:
@@ -108,10 +106,8 @@ def model_question(
         asked: What was asked so far.
         tray: How many parts are at hand; None: all.
         looks: How many looks are left; with the credit at least one.
-        strategy: Thresholds, and the price of a look.
-        rng: Settings beside the kept parts' that may be the best.
+        numbers: Thresholds, and the price of a look.
     """
-    numbers = strategy.asking
     kept = set(asked.kept(tray))
     worst = max(
         (
@@ -127,7 +123,7 @@ def model_question(
         return Question(newer, older, repeat=True, why="again")
     if looks < numbers.spare_looks:
         return None
-    return comparison(known, kept, _slips(known, numbers), strategy, rng)
+    return comparison(known, kept, _slips(known, numbers), numbers)
 
 
 def _slips(known: Knowledge, numbers: Asking) -> float:

@@ -62,11 +62,10 @@ class Asking:
         slips_weight: How many looks that expectation counts for (pilots; not measured).
         operator_weight: How many looks what is known of the other operators counts for (by hand; not measured).
         comparisons: Further comparisons of a part ("Slips are asked again": none cost .8 decades with an exact judge).
-        price: Of a look: which share of what is not known about the settings around the champion its answer must be
-            expected to tell ("Further comparisons by what they tell"; others not measured).
-        draws: Functions drawn to say so; by chance alone an answer seems to tell 1 / draws (by hand, for the time).
-        near: Settings around the champion that are looked at (by hand; not measured).
-        reach: How far around it, in lengthscales (by hand; not measured).
+        price: Of a look: how many nats its answer must be expected to tell. .26 asks duels of .2 to .8 of an operator
+            who is wrong once in eleven answers, and compares nothing for one who is wrong once in six ("Further
+            comparisons by what they tell"; others not measured).
+        draws: Functions drawn to say so (by hand, for the time; not measured).
         spare_looks: How many looks must be left for a further comparison, so that some remain for doubtful answers
             ("Slips are asked again": 4 does as 2 at 10 % slips).
         credit_looks: How many looks doubtful answers may be ahead of the parts made: the first slips come early, and a
@@ -83,10 +82,8 @@ class Asking:
     slips_weight: float = 10.0
     operator_weight: float = 10.0
     comparisons: int = 2
-    price: float = 0.005
-    draws: int = 400
-    near: int = 100
-    reach: float = 1.0
+    price: float = 0.26
+    draws: int = 1000
     spare_looks: float = 2.0
     credit_looks: float = 3.0
     repeat_after: int | None = None
