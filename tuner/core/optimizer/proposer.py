@@ -3,7 +3,8 @@
 A proposal of `auto` is one of three kinds. `design`: amid ground far from everything tried, weighed by P(valid).
 `improve`: the largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than
 the fitted ones. `refine`: the largest posterior mean. The last two alternate; both keep P(valid) above what the scrap
-budget allows.
+budget allows. Once a trial was non-valid, and with many parameters, improving steps believe a draw of the function at
+every trial, with the fitted lengthscales, and nothing refines.
 """
 
 from dataclasses import dataclass, replace
