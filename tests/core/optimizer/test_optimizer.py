@@ -331,3 +331,21 @@ def test_a_rejected_setting_is_no_scrap_and_its_like_is_avoided():
     reach = LIGHT.acquiring.reach * float(rejected.learned().model.hyper.kernel.lengthscales[0])
     again = rejected.ask().setting["x"]
     assert abs(again - refused.setting["x"]) > 0.1 * reach
+
+
+def test_once_a_part_was_scrap_or_with_many_parameters_draws_are_believed_and_nothing_is_refined():
+    def quality(setting):
+        return -sum((value - 0.3) ** 2 for value in setting.values())
+
+    def kinds(count, valid):
+        space = Space([Continuous(f"x{place}", 0, 1) for place in range(count)])
+        optimizer = Optimizer(space, seed=3, budget=14, strategy=LIGHT)
+        optimizer.tell_outcome(optimizer.add(dict.fromkeys(space.names, 0.5)), True)
+        return [proposal.kind for proposal in run(optimizer, 12, quality, valid)]
+
+    def below(setting):
+        return setting["x0"] < 0.6
+
+    assert "refine" in kinds(2, lambda setting: True)
+    assert set(kinds(6, lambda setting: True)) == {"design", "improve"}
+    assert "refine" not in kinds(2, below)[4:]

@@ -98,3 +98,20 @@ def test_a_recommendation_survives_json():
 def test_nothing_is_recommended_before_there_is_a_part():
     with pytest.raises(ValueError, match="before there is a valid trial"):
         Optimizer(LINE, strategy=LIGHT).recommendation()
+
+
+def test_beside_a_champion_whose_part_was_near_scrap_a_safer_setting_is_recommended_and_not_a_far_worse_one():
+    places = (2.0, 2.4, 1.6, 7.0, 6.6, 6.2, 7.4, 7.8, 4.0)
+    duels = [(2, 1), (1, 3), (4, 2), (4, 5), (5, 6), (6, 2)]
+    optimizer = told(LINE, [{"x": x} for x in places], duels, scrap=(7, 8, 9))
+    known = optimizer.learned()
+    safe = LIGHT.telling.recommended_validity
+    champion, start = known.ledger.rows([known.ledger.trials[n] for n in (4, 1)])
+    assert known.champion_id == 4
+    assert known.valid_probability(champion[None])[0] < safe
+    row = LINE.encode(optimizer.recommend())[None]
+    reach = LIGHT.telling.trusted * known.model.hyper.kernel.lengthscales
+    beside = np.linspace(champion - reach, champion + reach, 101)
+    if (known.valid_probability(beside) >= safe).any():
+        assert known.valid_probability(row)[0] >= safe - 1e-9
+    assert known.mean.mean(row)[0] >= known.mean.mean(start[None])[0]

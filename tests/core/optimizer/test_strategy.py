@@ -9,10 +9,20 @@ import pytest
 
 from tests.docs.documents import ROOT
 from tuner.core.optimizer import strategy
-from tuner.core.optimizer.strategy import Acquiring, Asking, Ground, Levels, Refitting, Search, Strategy, Telling
+from tuner.core.optimizer.strategy import (
+    Acquiring,
+    Asking,
+    Ground,
+    Improving,
+    Levels,
+    Refitting,
+    Search,
+    Strategy,
+    Telling,
+)
 
 CORE = Path(strategy.__file__).parent
-GROUPS = (Search, Levels, Ground, Acquiring, Refitting, Telling, Asking, Strategy)
+GROUPS = (Search, Levels, Ground, Acquiring, Improving, Refitting, Telling, Asking, Strategy)
 
 # modules that decide what is proposed, asked and said
 OPTIMIZER = sorted(file.stem for file in CORE.glob("*.py") if file.stem not in ("__init__", "records", "strategy"))

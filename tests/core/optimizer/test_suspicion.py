@@ -124,20 +124,6 @@ def test_a_tray_or_a_number_of_looks_that_cannot_be_is_refused(options):
         Optimizer(LINE, **options)
 
 
-def test_a_further_comparison_is_of_the_newest_part_and_one_whose_duel_with_it_is_uncertain():
-    asking = Asking(suspicious=1.0, crowning=1.0, comparisons=1, uncertain=0.5)
-    optimizer = Optimizer(LINE, strategy=replace(LIGHT, asking=asking), looks_per_part=3.0)
-    for number in range(1, 5):
-        optimizer.tell_outcome(optimizer.add({"x": number / 10}), True)
-        if number > 1:
-            optimizer.tell_judgment(number, number - 1)
-    question = optimizer.question()
-    assert (question.why, question.number, question.repeat) == ("compare", 4, False)
-    assert question.opponent in (1, 2)
-    optimizer.tell_judgment(question.number, question.opponent)
-    assert optimizer.question() is None
-
-
 def test_where_some_answers_were_ties_the_champion_is_the_part_that_the_model_believes_best():
     optimizer = Optimizer(LINE, strategy=LIGHT)
     for x in (0.1, 0.3, 0.5):

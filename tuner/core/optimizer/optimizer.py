@@ -238,8 +238,8 @@ class Optimizer:
         against = known.champion_id if chosen.opponent is None else chosen.opponent
         before = None if against is None else self.ledger.trials[against].setting
         at = None if before is None else self.space.encode(before)
-        best = kind == "refine"
-        better = None if at is None else chance_better(known, row, at, self.strategy.telling, best=best)
+        best, numbers = kind == "refine", self.strategy.telling
+        better = None if at is None or not known.data.m else chance_better(known, row, at, numbers, best=best)
         assured = chosen.assured
         valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
         gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))

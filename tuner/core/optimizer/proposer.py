@@ -3,7 +3,8 @@
 A proposal of `auto` is one of three kinds. `design`: amid ground far from everything tried, weighed by P(valid).
 `improve`: the largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than
 the fitted ones. `refine`: the largest posterior mean. The last two alternate; both keep P(valid) above what the scrap
-budget allows.
+budget allows. Once a trial was non-valid, and with many parameters, improving steps believe a draw of the function at
+every trial, with the fitted lengthscales, and nothing refines.
 """
 
 from dataclasses import dataclass, replace
@@ -68,7 +69,14 @@ def next_kind(
         return "design"
     if acquisition != "auto":
         return acquisition
-    return "improve" if kinds.count("improve") <= kinds.count("refine") else "refine"
+    share = strategy.improving.refined if _believes(known, strategy) else strategy.refined
+    improved, refined = kinds.count("improve"), kinds.count("refine")
+    return "improve" if improved * share <= refined * (1.0 - share) else "refine"
+
+
+def _believes(known: Knowledge, strategy: Strategy) -> bool:
+    """Say whether improving steps believe a draw of f at the trials: on many parameters, and near scrap."""
+    return known.warned or len(known.ledger.space.parameters) >= strategy.improving.parameters
 
 
 def _other_ground(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> float:
@@ -228,7 +236,10 @@ def _wanted(
         return InformationGain(model, champion, information_weight(kind, strategy.acquiring.information_weight))
     if kind in ("ei", "eubo"):
         return Logarithm(ExpectedImprovement(model, champion, strategy.acquiring.screening_draws))
-    surface = believed_surface(model, rng) if kind == "hb-ei" else drawn_surface(_varied(known, strategy, rng), rng)
+    if kind == "hb-ei" or _believes(known, strategy):
+        surface = believed_surface(model, rng)
+    else:
+        surface = drawn_surface(_varied(known, strategy, rng), rng)
     return LogImprovement(surface, float(surface.mean(champion[None])[0]))
 
 

@@ -83,37 +83,49 @@ def _best(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> tup
     """Return the best row near a good trial where a part is likely, and the trial whose setting it is, if one's.
 
     A recommendation goes to a master recipe: it must not extrapolate, so it stays within a part of the lengthscales.
+    Where a part is not likely enough at the champion, ground beside it may be safer, and better than the best of the
+    trials where one is.
     """
     if known.champion is None:
         raise ValueError("there is no champion yet")
-    space, numbers = known.ledger.space, strategy.telling
-    usable = known.ledger.usable
+    numbers, usable = strategy.telling, known.ledger.usable
     rows = known.ledger.rows(usable)
     goal: Acquisition = known.expected
-    valid = known.valid_probability(rows)
-    likely = np.ones(len(rows), dtype=bool)
+    least, likely = 0.0, np.ones(len(rows), dtype=bool)
     if known.border is not None:
+        valid = known.valid_probability(rows)
         mine = float(valid[[t.number for t in usable].index(known.champion_id or 0)])
         least = numbers.recommended_validity if valid.max() >= numbers.recommended_validity else mine
         likely = valid >= least
         goal = Sum((goal, Threshold(known.border, least, strategy.acquiring.steepness)))
     trial = _first(known, usable, rows, likely)
     centre = known.ledger.rows([trial])[0]
-    reach = numbers.trusted * known.model.hyper.kernel.lengthscales
+    found = [centre, *_beside(known, strategy, centre, goal, rng)]
+    if trial.number != known.champion_id:
+        beside = _beside(known, strategy, known.champion, goal, rng)
+        found += [row for row in beside if known.valid_probability(row[None])[0] >= least]
+    place = int(np.argmax(goal.values(np.array(found))))
+    return (centre, trial.number) if not place or (found[place] == centre).all() else (found[place], None)
+
+
+def _beside(
+    known: Knowledge, strategy: Strategy, centre: FloatArray, goal: Acquisition, rng: np.random.Generator
+) -> list[FloatArray]:
+    """Return the best rows within a part of the lengthscales around a trial's: of a sample, and of climbs from it."""
+    space = known.ledger.space
+    reach = strategy.telling.trusted * known.model.hyper.kernel.lengthscales
     try:
         U = candidates(space, centre[None], [strategy.near[0]], reach, 1, rng, strategy.search)
     except SpaceError:  # constraints that a search finds nothing in
-        return centre, trial.number
+        return []
     U = U[(np.abs(U - centre) <= reach).all(axis=1)]
-    best = [centre]
-    if len(U):
-        best.append(U[int(np.argmax(goal.values(U)))])
-        row, _ = maximise(goal, space, U, np.empty((0, space.dimension)), numbers=strategy.search)
-        if (np.abs(row - centre) <= reach).all():
-            best.append(row)
-    values = goal.values(np.array(best))
-    place = int(np.argmax(values))
-    return (centre, trial.number) if not place or (best[place] == centre).all() else (best[place], None)
+    if not len(U):
+        return []
+    best = [U[int(np.argmax(goal.values(U)))]]
+    row, _ = maximise(goal, space, U, np.empty((0, space.dimension)), numbers=strategy.search)
+    if (np.abs(row - centre) <= reach).all():
+        best.append(row)
+    return best
 
 
 def _first(known: Knowledge, usable: list[Trial], rows: FloatArray, likely: BoolArray) -> Trial:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tuner.core.optimizer.talking import Asking as Asking
+from tuner.core.optimizer.talking import Telling as Telling
 from tuner.core.posterior.fitting import Prior
 from tuner.core.space.parameters import Choice
 from tuner.core.space.space import Space
@@ -113,6 +115,21 @@ class Acquiring:
 
 
 @dataclass(frozen=True)
+class Improving:
+    """When improving steps believe one draw of f at every trial, without noise, as HB-EI does, and nothing is refined.
+
+    Attributes:
+        parameters: With so many parameters or more; with fewer once a trial was non-valid ("Draws that are believed":
+            from 6 on -.5 decades; with 2 to 5 and no scrap neither is better).
+        refined: The share of refining steps then ("Draws that are believed": .2 gives up a third of the gain, .5 with
+            restless lengthscales half of it).
+    """
+
+    parameters: int = 6
+    refined: float = 0.0
+
+
+@dataclass(frozen=True)
 class Refitting:
     """How often and how far hyper-parameters are fitted.
 
@@ -139,88 +156,6 @@ class Refitting:
     doubt_from: int = 12
     doubt_every: int = 4
     coarse_from: int = 100
-
-
-@dataclass(frozen=True)
-class Telling:
-    """What is said about a campaign.
-
-    Attributes:
-        trusted: How far from the champion a recommendation may lie, in lengthscales (by hand; not measured).
-        recommended_validity: The least P(valid) of a recommendation, once anything was scrap, where any trial has as
-            much; else not less than the champion's (by hand; not measured).
-        believed: How likely a setting must be better than the known-good one to be recommended instead of it (by hand;
-            not measured).
-        lucky: By how much the log-odds to be better shrink, as they are said, of the setting with the largest posterior
-            mean ("Chances that come true": .62 +- .09 by 588 proposals of the seeds for choosing; 1 says .65 where
-            it is .56).
-        window_valid: The P(valid) that a process window keeps: less than a recommendation has, or it would have no
-            width where that lies on the border (by hand; not measured).
-        window_better: The chance to be better than the known-good setting that a process window keeps (by hand; not
-            measured).
-        window_slack: By how much both may fall in a window where they are less than they should be (by hand; not
-            measured).
-        window_points: Values of a parameter that are looked at for its window (by hand; not measured).
-        importance_points: Settings that the importance of parameters is averaged over (by hand; not measured).
-        outlook_draws: Functions drawn to say what is left (by hand; not measured).
-        outlook_uniform: Settings over the whole space at which they are looked at (by hand; not measured).
-        outlook_share: One in so many of a proposal's candidates around the best trials, beside them (by hand; not
-            measured).
-        likely_valid: P(valid) of a setting that counts as one that makes a part (by hand; not measured).
-        worth: Below this chance that something better is left it is time to stop (by hand; not measured).
-    """
-
-    trusted: float = 0.3
-    recommended_validity: float = 0.95
-    believed: float = 0.75
-    lucky: float = 0.6
-    window_valid: float = 0.9
-    window_better: float = 0.9
-    window_slack: float = 0.05
-    window_points: int = 201
-    importance_points: int = 512
-    outlook_draws: int = 200
-    outlook_uniform: int = 200
-    outlook_share: int = 5
-    likely_valid: float = 0.5
-    worth: float = 0.05
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What is asked beside new parts' duels: see suspicion.py.
-
-    Attributes:
-        suspicious: Above which probability of a slip a duel is asked again (pilots; "Slips are asked again": .15 with
-            .02 below is no better).
-        crowning: The same for the duel that made the champion (pilots: none < .1 < .05 < .02 in the worst cases, and in
-            looks).
-        most_looks: At one duel (pilots; not measured).
-        slips: Share of wrong answers that is expected before anything is known (pilots; not measured).
-        slips_weight: How many looks that expectation counts for (pilots; not measured).
-        operator_weight: How many looks what is known of the other operators counts for (by hand; not measured).
-        comparisons: Further comparisons of a part ("Slips are asked again": none cost .8 decades with an exact judge).
-        uncertain: How far from one half the chance in a further comparison may be (by hand; not measured).
-        spare_looks: How many looks must be left for a further comparison, so that some remain for doubtful answers
-            ("Slips are asked again": 4 does as 2 at 10 % slips).
-        credit_looks: How many looks doubtful answers may be ahead of the parts made: the first slips come early, and a
-            slip that makes a champion cannot wait (by hand; "Slips are asked again": without it comparisons harm at
-            20 % slips).
-        repeat_after: New duels after which an old one is asked again, whatever the model says; None: as the model
-            says. A number is a rule of its own: then the model asks nothing (by hand; not measured).
-    """
-
-    suspicious: float = 0.25
-    crowning: float = 0.05
-    most_looks: int = 7
-    slips: float = 0.1
-    slips_weight: float = 10.0
-    operator_weight: float = 10.0
-    comparisons: int = 2
-    uncertain: float = 0.3
-    spare_looks: float = 2.0
-    credit_looks: float = 3.0
-    repeat_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -272,7 +207,7 @@ class Contracting:
     worth: float = 0.02
 
 
-SEARCH, LEVELS, GROUND = Search(), Levels(), Ground()
+SEARCH, LEVELS, GROUND, IMPROVING = Search(), Levels(), Ground(), Improving()
 ACQUIRING, REFITTING, TELLING, ASKING = Acquiring(), Refitting(), Telling(), Asking()
 CONTRACTING = Contracting()
 
@@ -297,6 +232,9 @@ class Strategy:
             ("Before the first scrap": 0 says one half of ground that nothing is known of, whatever was made elsewhere).
         validity: Priors of the validity's hyper-parameters (pilots; "What did not help": a variance of 100 for the
             preferences beside it, a Matern kernel).
+        refined: Share of refining steps among the improving and refining ones, where draws are not believed (pilots:
+            every other step; .2 and 0 free trapped runs and cost precision, "Draws that are believed").
+        improving: When improving steps believe a draw.
         restless: Log standard deviation by which the lengthscales are varied before a draw, in up to two dimensions:
             how wrong a fit may be ("Restless lengthscales": 0 costs Goldstein-Price's median a factor of 1000; in 4-D
             to 6-D 0 and twice as much do alike).
@@ -343,6 +281,8 @@ class Strategy:
         )
     )
     level: float = 1.0
+    refined: float = 0.5
+    improving: Improving = IMPROVING
     restless: float = 0.5
     design: float = 0.35
     islands: float = 0.5

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from tuner.core.optimizer.comparing import comparison
 from tuner.core.optimizer.looks import Looks, duels_of
 from tuner.core.optimizer.proposer import Knowledge
 from tuner.core.optimizer.questions import Asked, Question
@@ -105,7 +106,7 @@ def model_question(known: Knowledge, asked: Asked, tray: int | None, looks: floa
         asked: What was asked so far.
         tray: How many parts are at hand; None: all.
         looks: How many looks are left; with the credit at least one.
-        numbers: Thresholds.
+        numbers: Thresholds, and the price of a look.
     """
     kept = set(asked.kept(tray))
     worst = max(
@@ -120,22 +121,14 @@ def model_question(known: Knowledge, asked: Asked, tray: int | None, looks: floa
     if worst is not None:
         older, newer = sorted(worst.looks.pair)
         return Question(newer, older, repeat=True, why="again")
-    return _comparison(known, asked, kept, numbers) if looks >= numbers.spare_looks else None
+    if looks < numbers.spare_looks:
+        return None
+    return comparison(known, kept, _slips(known, numbers), numbers)
 
 
-def _comparison(known: Knowledge, asked: Asked, kept: set[int], numbers: Asking) -> Question | None:
-    """The kept part whose duel with the newest is most uncertain, if any is."""
-    ledger = known.ledger
-    newest = max((t.number for t in ledger.usable), default=None)
-    if newest is None:
-        return None
-    met = [one.pair for one in duels_of(ledger.active) if newest in one.pair]
-    others = [number for number in sorted(kept) if number != newest and frozenset((number, newest)) not in met]
-    if not met or not others or len(met) > numbers.comparisons:
-        return None
-    rows = ledger.rows([ledger.trials[number] for number in others])
-    chances = known.model.win_probability(rows, ledger.rows([ledger.trials[newest]])[0])
-    place = int(np.argmin(np.abs(chances - 0.5)))
-    if abs(float(chances[place]) - 0.5) > numbers.uncertain:
-        return None
-    return Question(newest, others[place], why="compare")
+def _slips(known: Knowledge, numbers: Asking) -> float:
+    """Return how often whoever has answered is wrong."""
+    duels = duels_of(known.ledger.active)
+    rates = slip_rates(duels, numbers)
+    asked = [rates[answer.operator] for duel in duels for answer in duel.answers]
+    return float(np.mean(asked)) if asked else numbers.slips
