@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # cards: say with TORCH=... what installs its CPU build
 TORCH ?= torch==2.13.0
 
-.PHONY: demo quick test tests test-all test-peers test-foreign lint style types hooks quick-tests clean help install-service lock release test-faults test-busy
+.PHONY: demo quick test tests test-all coverage test-peers test-foreign lint style types hooks quick-tests clean help install-service lock release test-faults test-busy
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -95,7 +95,10 @@ test-busy: $(VENV)/dev.stamp  ## `make test` RUNS=5 times in a row beside four b
 
 # with TUNER_COLD every process is started as users start it, not forked (tests/warm.py)
 test-all: lint  ## the long suites too
-	TUNER_COLD=1 $(BIN)/pytest $(IN_PARALLEL) -m "not peers and not foreign" --hypothesis-profile=random --cov --cov-report=term --timeout=3600
+	TUNER_COLD=1 $(BIN)/pytest $(IN_PARALLEL) -m "not peers and not foreign" --hypothesis-profile=random --timeout=3600
+
+coverage: $(VENV)/dev.stamp  ## which lines `make test` runs
+	$(BIN)/pytest $(IN_PARALLEL) -m "not slow and not peers and not foreign" --cov --cov-report=term
 
 test-peers: $(VENV)/peers.stamp  ## what needs a rival's packages (BoTorch, Optuna)
 	$(BIN)/pytest -m peers
