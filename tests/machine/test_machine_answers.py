@@ -1,0 +1,56 @@
+"""Answers of an adapter's process that are none: only begun, one too many, without an end."""
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from tests.machine import test_machine_process as process
+from tests.machine.test_machine_process import GOOD, SHORT_S
+from tests.patience import PATIENT_S
+from tuner.adapter import AdapterError, LinkError
+from tuner.machine import process as under_test
+
+bench = process.bench  # the same machine with a script
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_only_begins_keeps_nobody_else_waiting(bench):
+    one = bench(read_back=["begin"], deadlines={"read_back_s": SHORT_S})
+    loop = asyncio.get_running_loop()
+
+    def others_are_served() -> bool:
+        while not (one.directory / "begun").exists():
+            time.sleep(0.005)
+        try:
+            for _ in range(50):
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(PATIENT_S)
+        except TimeoutError:
+            for pid in one.pids():
+                os.kill(pid, signal.SIGKILL)
+            return False
+        return True
+
+    served = asyncio.create_task(asyncio.to_thread(others_are_served))
+    with pytest.raises(AdapterError):
+        await one.machine.read_back()
+    assert await served
+    assert await one.machine.read_back() == GOOD
+
+
+@pytest.mark.asyncio
+async def test_an_answer_too_many_is_never_the_next_calls(bench):
+    one = bench(health=["twice"])
+    with pytest.raises(LinkError, match="cannot be read"):
+        await one.machine.health()
+    assert await one.machine.read_back() == GOOD
+    assert len(one.pids()) == 2
+
+
+@pytest.mark.asyncio
+async def test_an_endless_text_about_a_fault_is_cut(bench):
+    with pytest.raises(LinkError, match=r"^too loud") as caught:
+        await bench(read_back=["shout"]).machine.read_back()
+    assert len(str(caught.value)) <= under_test.MOST_LETTERS
