@@ -72,11 +72,11 @@ class Panel(Line):
         """Ask once for each event, and not again before there was an answer."""
         if self._of.get(what) != n and what not in self._busy and (what == "trials" or page.trials):
             self._of[what] = n
+            self._busy.add(what)  # now: the worker begins later
             self._fetch(what, page, fetch)
 
     @work
     async def _fetch(self, what: str, page: OverviewPage, fetch: Callable[[AsyncClient], Awaitable[None]]) -> None:
-        self._busy.add(what)
         try:
             await fetch(self.console.session.client)
         except TunerError:  # what was known stays, and it is asked again in a while
