@@ -97,13 +97,14 @@ def _best(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> tup
         mine = float(valid[[t.number for t in usable].index(known.champion_id or 0)])
         least = numbers.recommended_validity if valid.max() >= numbers.recommended_validity else mine
         likely = valid >= least
-        goal = Sum((goal, Threshold(known.border, least, strategy.acquiring.steepness)))
+        # a climb ends on the floor, within a rounding on either side of it
+        goal = Sum((goal, Threshold(known.border, least + 1e-9, strategy.acquiring.steepness)))
     trial = _first(known, usable, rows, likely)
     centre = known.ledger.rows([trial])[0]
-    found = [centre, *_beside(known, strategy, centre, goal, rng)]
+    beside = _beside(known, strategy, centre, goal, rng)
     if trial.number != known.champion_id:
-        beside = _beside(known, strategy, known.champion, goal, rng)
-        found += [row for row in beside if known.valid_probability(row[None])[0] >= least]
+        beside += _beside(known, strategy, known.champion, goal, rng)
+    found = [centre, *(row for row in beside if known.border is None or known.valid_probability(row[None])[0] >= least)]
     place = int(np.argmax(goal.values(np.array(found))))
     return (centre, trial.number) if not place or (found[place] == centre).all() else (found[place], None)
 
