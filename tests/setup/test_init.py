@@ -71,7 +71,8 @@ def typed(directory, lines):
 def test_yes_writes_a_configuration_that_is_right_with_a_machine_to_practise(tmp_path):
     shown = init(tmp_path / "press", "--yes")
     assert shown.exit_code == 0, shown.output
-    assert f"tuner run {tmp_path}/press/tuner.toml --state {tmp_path}/press/state &" in shown.stdout
+    assert f"export TUNER_STATE={tmp_path}/press/state" in shown.stdout
+    assert f"tuner run {tmp_path}/press/tuner.toml 2>{tmp_path}/press/daemon.log &" in shown.stdout
     (campaign,) = load_config(tmp_path / "press" / "tuner.toml").campaigns
     assert [p.name for p in campaign.parameters] == ["pressure", "speed", "nozzle"]
     assert campaign.constraints[0].text == "2*speed + pressure <= 160"
