@@ -30,6 +30,8 @@ def test_status_shows_every_campaign(order, running):
     assert done.exit_code == 0
     assert "press-machine" in done.stdout
     assert "0/500" in done.stdout
+    assert "Tuning" in done.stdout  # the console's word
+    assert "Answers" in done.stdout
     assert f"process {running.process.pid}" in done.stdout
     assert str(running.state) in done.stdout
 
@@ -206,3 +208,18 @@ def test_who_finds_no_daemon_is_told_what_starts_one_where_it_was_looked_for(tun
     assert stopped.exit_code == 69
     assert "there is none to stop" in stopped.stderr
     assert "tuner run" not in stopped.stderr
+
+
+def test_status_tells_that_limits_cannot_change_and_what_may_change_is_taken(tuner):
+    with daemon(campaign_text("press", trials=500, autostart=False)) as running:
+        running.start()
+        before = running.config.read_text()
+        running.reload(before.replace("high = 5.0", "high = 4.5", 1).replace("trials = 500", "trials = 60"))
+        shown = tuner("status", "--state", running.state).stdout
+        assert "0/60" in shown
+        assert ".high" in shown
+        assert "`tuner import`" in shown
+        running.reload(before)
+        shown = tuner("status", "--state", running.state).stdout
+        assert "0/500" in shown
+        assert "not taken" not in shown

@@ -7,8 +7,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tuner.basics.sentences import ENGLISH
 from tuner.basics.text import counted
 from tuner.cli.connection import connected
+from tuner.console.language import Words
 from tuner.wire.client import Client
 from tuner.wire.messages import CampaignLine, ContractView, EarlierView, RestrictionView, StatusBody
 
@@ -48,8 +50,8 @@ def _print(body: StatusBody, *, as_json: bool, again: bool = False) -> None:
 def show(body: StatusBody, console: Console) -> None:
     """Write the table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("Campaign", "Machine", "State", "Trials", "Scrap", "Champion", "Question", "Now"):
-        table.add_column(title, justify="right" if title in ("Trials", "Scrap") else "left")
+    for title in ("Campaign", "Machine", "State", "Trials", "Scrap", "Answers", "Champion", "Question", "Now"):
+        table.add_column(title, justify="right" if title in ("Trials", "Scrap", "Answers") else "left")
     for line in body.campaigns:
         table.add_row(*_cells(line))
     if body.campaigns:
@@ -63,6 +65,9 @@ def show(body: StatusBody, console: Console) -> None:
             console.print(f"{escape(line.name)}: {escape(_restricted(restriction))}", highlight=False)
         if line.contract is not None:
             console.print(f"{escape(line.name)}: {_contract(line.contract)}", highlight=False)
+        if line.not_taken:
+            said = f"the configuration was not taken as it is: {line.not_taken}"
+            console.print(f"[yellow]{escape(line.name)}: {escape(said)}[/yellow]", highlight=False)
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
     for alarm in body.alarms:
@@ -109,14 +114,15 @@ def _contract(one: ContractView) -> str:
 
 def _cells(line: CampaignLine) -> list[str]:
     colour = "red" if line.fault else _COLOURS.get(line.mode, "")
-    mode = escape(line.mode)
+    mode = escape(Words(ENGLISH)(f"mode.{line.mode}"))
     return [
         escape(line.name),
         escape(line.machine_name),
         f"[{colour}]{mode}[/{colour}]" if colour else mode,
         f"{line.spent}/{line.trials}",
         str(line.scrap),
-        "-" if line.champion is None else f"trial {line.champion}",
-        "-" if line.duel is None else f"duel {line.duel}",
+        str(line.answers),
+        "-" if line.champion is None else escape(line.champion_tag or f"trial {line.champion}"),
+        "-" if line.duel is None else str(line.duel),
         escape(line.phase_text),
     ]

@@ -118,6 +118,7 @@ class Engine:
         self._seq = 0
         self.known = KnownCampaigns(archive, clock)
         self.states = self.known.states
+        self.not_taken: dict[str, Sentence] = {}  # why the configuration of a campaign is not what it goes by
 
     @property
     def seq(self) -> int:
@@ -309,8 +310,12 @@ class Engine:
                 problems.append(refusal.text)
                 continue
             result = await self.post(name, c.ChangeTerms(terms=terms) if known else c.Create(terms=terms))
+            self.not_taken.pop(name, None)
             if result.status != "done":
                 problems.append(f"{name}: {result.text}")
+                self.not_taken[name] = result.text
+                if result.code == "fixed_terms" and name in self.states:
+                    await self.post(name, c.ChangeTerms(terms=self.states[name].terms.may_take(terms)))
             elif why := await self._bring(name, terms, bring):
                 problems.append(f"{name}: {why}")
             elif terms.policy.autostart and self.states[name].mode is Mode.IDLE:

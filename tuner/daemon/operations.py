@@ -136,7 +136,10 @@ class Answers:
             now=text_of(now),
             seq=self._engine.seq,
             state_directory=str(self._facts.state_directory),
-            campaigns=[campaign_line(state, now, self._waiting_of(state.name)) for state in states],
+            campaigns=[
+                campaign_line(state, now, self._waiting_of(state.name), self._engine.not_taken.get(state.name))
+                for state in states
+            ],
             over=self._engine.known.over(),
             set_aside=[m.SetAside(name=name, why=why) for name, why in sorted(self._engine.known.set_aside.items())],
             compute=asdict(self._compute.stats()),

@@ -188,7 +188,9 @@ def judgment_views(state: State, judgments: Iterable[CampaignJudgment]) -> list[
     return views
 
 
-def campaign_line(state: State, now: datetime, waiting: m.WaitingView | None = None) -> m.CampaignLine:
+def campaign_line(
+    state: State, now: datetime, waiting: m.WaitingView | None = None, not_taken: Sentence | None = None
+) -> m.CampaignLine:
     """One line of the status."""
     word, sentence, _ = phase(state, now)
     return m.CampaignLine(
@@ -201,8 +203,11 @@ def campaign_line(state: State, now: datetime, waiting: m.WaitingView | None = N
         spent=state.spent,
         scrap=state.scrap,
         champion=state.champion,
+        champion_tag=None if state.champion is None else state.trials[state.champion - 1].tag,
+        answers=len(state.active),
         duel=None if state.duel is None else state.duel.number,
         fault=state.fault,
+        not_taken=not_taken,
         n=state.count,
         contract=contract_view(state),
         earlier=_earlier(state),
