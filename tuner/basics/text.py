@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 _LONGEST = 40
 _HOUR_S = 3600
+_SURE = 0.99
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -45,6 +46,11 @@ def span(seconds: float) -> str:
     if whole < _HOUR_S:
         return f"{whole // 60}:{whole % 60:02d}"
     return f"{whole // _HOUR_S}:{whole % _HOUR_S // 60:02d} h"
+
+
+def chance(share: float) -> str:
+    """A chance in percent; nothing is quite sure."""
+    return ">99%" if share > _SURE else "<1%" if share < 1.0 - _SURE else f"{share:.0%}"
 
 
 def counted(number: int, noun: str) -> str:

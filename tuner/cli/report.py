@@ -1,6 +1,7 @@
 """`tuner report`: writes the page about a campaign, from its journal or from a daemon elsewhere."""
 
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,5 +48,7 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
     else:
         with open_client(connect, key, state, None) as client:
             story = story_of_daemon(client, campaign, made)
+    if sys.stderr.isatty():
+        click.echo("computing what the model believes and drawing it; that takes up to a minute ...", err=True)
     write_text(target, report_page(story))
     click.echo(f"{target}: report of {campaign} after {len(story.state.trials)} trials")
