@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,opcua,modbus,mqtt,s7,serial,report,parquet,xlsx,metrics,web,dask
+# what the tutorial uses beside the daemon: figures, spreadsheets
+RUNS := report,xlsx
 SOURCES := pyproject.toml $(wildcard locks/*.txt tuner/core/posterior/*.c)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # what is installed is what the locks name, with these hashes; `make lock` writes them from pyproject.toml
@@ -30,7 +32,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: $(SOURCES) | $(BIN)/python
-	$(PIP) install $(call LOCKS_OF,report)
+	$(PIP) install $(call LOCKS_OF,$(RUNS))
 	$(PIP) install $(OURSELVES) -e .
 	@touch $@
 

@@ -15,6 +15,10 @@ class ConfigError(TunerError):
     exit_code = 78
 
 
+class NoCampaignError(TunerError):
+    """There is no campaign of this name."""
+
+
 class UnreachableError(TunerError):
     """The daemon does not answer."""
 

@@ -141,6 +141,7 @@ def test_terms_that_give_trials_their_meaning_cannot_change():
     other["parameters"][0]["high"] = 20.0
     refusal = driver.refused(c.ChangeTerms(terms=type(driver.state.terms).model_validate_json(json.dumps(other))))
     assert refusal.code == "fixed_terms"
+    assert f"cannot change {other['parameters'][0]['name']}.high: " in refusal.text
 
 
 def test_in_a_dry_run_somebody_tells_the_outcome():

@@ -30,6 +30,8 @@ def test_status_shows_every_campaign(order, running):
     assert done.exit_code == 0
     assert "press-machine" in done.stdout
     assert "0/500" in done.stdout
+    assert "Tuning" in done.stdout  # the console's word
+    assert "Answers" in done.stdout
     assert f"process {running.process.pid}" in done.stdout
     assert str(running.state) in done.stdout
 
@@ -105,9 +107,10 @@ def test_the_same_id_is_done_once(order, running):
 
 
 def test_an_unknown_campaign_is_told(order):
-    done = order("campaign", "start", "nothing")
+    done = order("campaign", "start", "pres")
     assert done.exit_code == 1
-    assert "no such campaign" in done.stderr
+    assert 'there is no campaign "pres"; did you mean "press"?' in done.stderr
+    assert 'there is no campaign "nothing"; known: "' in order("campaign", "hold", "nothing").stderr
 
 
 def test_the_journal_knows_who_gave_the_order(order, running):
@@ -191,3 +194,32 @@ def test_a_daemon_that_has_gone_before_it_could_answer_has_stopped(tuner, tmp_pa
     assert done.exit_code == 0, done.output
     assert "daemon.stop" in asked
     assert done.stdout == f"the daemon (process {ended.pid}) has stopped\n"
+
+
+def test_who_finds_no_daemon_is_told_what_starts_one_where_it_was_looked_for(tuner, tmp_path, monkeypatch):
+    monkeypatch.setattr(exchange, "USUAL_S", 0.3)
+    there = tmp_path / "a press"
+    assert f"`tuner run CONFIG --state '{there}'`" in tuner("status", "--state", there).stderr
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("TUNER_STATE", raising=False)
+    for command in (["status"], ["recipe", "lid"]):
+        assert "--state DIR or TUNER_STATE" in tuner(*command).stderr
+    stopped = tuner("stop", "--state", there)
+    assert stopped.exit_code == 69
+    assert "there is none to stop" in stopped.stderr
+    assert "tuner run" not in stopped.stderr
+
+
+def test_status_tells_that_limits_cannot_change_and_what_may_change_is_taken(tuner):
+    with daemon(campaign_text("press", trials=500, autostart=False)) as running:
+        running.start()
+        before = running.config.read_text()
+        running.reload(before.replace("high = 5.0", "high = 4.5", 1).replace("trials = 500", "trials = 60"))
+        shown = tuner("status", "--state", running.state).stdout
+        assert "0/60" in shown
+        assert ".high" in shown
+        assert "`tuner import`" in shown
+        running.reload(before)
+        shown = tuner("status", "--state", running.state).stdout
+        assert "0/500" in shown
+        assert "`tuner import`" not in shown

@@ -1,12 +1,14 @@
 """The pieces of panel, alarms and restrictions, without a daemon."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
 
 from tests.console.test_console_pieces import NOW, X, judgment, view
 from tuner.basics.sentences import say
+from tuner.console.actions import Actions
 from tuner.console.campaign_text import folded
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.map_text import SHADES, map_lines, share_of
@@ -14,8 +16,9 @@ from tuner.console.pages.alarms import alarm_lines
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.overview import reigns
 from tuner.console.requests import CannotError
-from tuner.console.restricting import request_for, restricted_text, restriction_lines
+from tuner.console.restricting import asked_restriction, request_for, restricted_text, restriction_lines
 from tuner.console.screen import drawing
+from tuner.console.ui import Options
 from tuner.wire.messages import AlarmView, ChampionBody, MachineView, RestrictionView, TrialView
 from tuner.wire.model_answers import MapView, Recommendation, WindowView
 
@@ -189,3 +192,46 @@ def test_a_window_is_found_by_the_parameters_name_and_not_by_its_label():
     told = "\n".join(line.plain for line in page.lines(Words("en"), None, view(parameters=[labelled])))
     assert "[0.50 to 1.50 mm]" in told
     assert "outside of what is allowed for now: gap at the nozzle" in told
+
+
+class _Typist:
+    """Types one line after the other, and keeps what was asked."""
+
+    def __init__(self, *lines):
+        self.lines, self.asked = list(lines), []
+
+    async def ask(self, question, offers=(), longest=0, *, secret=False):
+        self.asked.append(question)
+        return self.lines.pop(0)
+
+    async def choose(self, question, choices, details="", *, usual=False):
+        return "lifted"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("kind", "slip", "right", "why"), [
+    ({"choices": ["edge", "fan"]}, "egde", "edge", "none of its options"),
+    ({"low": 1.0, "high": 5.0}, "3,x", "3,5", "no number"),
+    ({"low": 1.0, "high": 5.0}, "2..50", "2..5", "not between its limits"),
+])  # fmt: skip
+async def test_a_slip_in_a_value_is_told_before_anything_else_is_asked(kind, slip, right, why):
+    have = view(parameters=[X], restrictions=[], champion=None)
+    parameter = X.model_copy(update={"choices": [], "low": None, "high": None, **kind})
+    typist = _Typist(slip, right, "a reason")
+    assert await asked_restriction(typist, Words("en"), have, parameter) == (right, None, "a reason")
+    assert why in typist.asked[1]
+    with pytest.raises(CannotError):  # a page gives the same answer for ever
+        await asked_restriction(_Typist(slip, slip), Words("en"), have, parameter)
+
+
+def test_the_time_of_an_answer_stands_still_while_a_window_is_before_the_question():
+    now = [100.0]
+    actions = Actions(SimpleNamespace(), SimpleNamespace(clock=lambda: now[0], client=SimpleNamespace()), Options("en"))
+    asked = SimpleNamespace(name="press", duel=SimpleNamespace(number=3))
+    actions.question_seen(asked)
+    now[0] = 104.0
+    actions.question_hidden()
+    now[0] = 900.0
+    actions.question_seen(asked)
+    now[0] = 902.0
+    assert actions._took_s(asked) == 6.0

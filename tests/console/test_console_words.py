@@ -86,6 +86,8 @@ def test_every_word_that_the_daemon_may_send_has_a_text():
 def test_the_keys_fit_on_a_screen_of_eighty_columns(language, row):
     words = Words(language)
     assert sum(len(key.shown) + 3 + cell_len(words(key.text)) for key in row) <= 81  # the last needs no gap
+    longer = cell_len(words("key.go_on")) - cell_len(words("key.hold"))  # what the bar says while held
+    assert sum(len(key.shown) + 3 + cell_len(words(key.text)) for key in row) + longer * (row is CONTROL) <= 81
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,7 @@ def test_sigterm_leaves_machines_at_home_and_the_next_start_goes_on_where_it_was
             tune(client, "press", lambda view: view.budget.spent >= 3)
         assert running.stop() == 0
         running.wait_for("STOPPING=1")
+        assert not list(running.state.glob("*.sock")) + list(running.state.glob("*.own"))  # nobody was killed
         with running.journal() as store:
             rows = list(store.rows())
             assert store.verify().ok

@@ -363,3 +363,39 @@ def _wait_until(condition, deadline_s=PATIENT_S):
             return
         waited.wait(0.01)
     raise AssertionError("the condition did not come true in time")
+
+
+def test_in_the_background_of_a_terminal_a_daemon_that_is_ready_writes_only_what_people_must_know():
+    program = """
+import logging, os, pty, sys
+from tuner.daemon.logs import StreamSink, TextFormatter
+
+child, terminal = pty.fork()
+if child == 0:
+    worker = os.fork()
+    if worker == 0:
+        os.setpgid(0, 0)  # as a shell does for a command that ends with &
+        sink = StreamSink(sys.stderr, journald=False)
+        sink.setFormatter(TextFormatter(with_time=False))
+        for level, text in ((20, "starting"), (20, "ready: 1 campaign"), (20, "a part"), (30, "a fault")):
+            sink.emit(logging.LogRecord("tuner", level, "", 0, text, None, None))
+        os._exit(0)
+    os.waitpid(worker, 0)
+    os._exit(0)
+said = b""
+while True:
+    try:
+        piece = os.read(terminal, 1000)
+    except OSError:
+        break
+    if not piece:
+        break
+    said += piece
+os.waitpid(child, 0)
+sys.stdout.write(said.decode())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENT_S)
+    assert "starting" in done.stdout, done.stderr
+    assert "ready: 1 campaign" in done.stdout
+    assert "a part" not in done.stdout
+    assert "a fault" in done.stdout

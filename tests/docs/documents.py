@@ -21,6 +21,7 @@ CONFIGS = tuple(sorted(f"configs/{path.name}" for path in ROOT.glob("configs/*.t
 _PROGRAMS = [
     "as_tuner",
     "cc",
+    "export",
     "git",
     "journalctl",
     "jq",

@@ -70,6 +70,7 @@ class Session:
         for name in SHOWN:
             (self.work / name).symlink_to(ROOT / name)
         (self.work / ".venv").symlink_to(sys.prefix)
+        (self.work / "logs").mkdir()
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TUNER_", "XDG_"))}
         self.environ = {
             **kept,
@@ -114,7 +115,11 @@ class Session:
         text = re.sub(r"[][]", "", command.text) if command.prose else command.text
         meant = words(self.page, self.there)
         text = re.sub("|".join(map(re.escape, meant)), lambda word: meant[word[0]], text)
-        if NEEDS_A_DAEMON.match(text) and "--state ./" not in text:
+        if exported := re.fullmatch(r"export (TUNER_STATE)=\$PWD/(\S+)", text):
+            self.environ[exported[1]] = str(self.work / exported[2])
+        elif command.prose and self.environ.pop("TUNER_STATE", None):  # prose is typed last, its daemon has gone
+            self._type("unset TUNER_STATE")
+        if NEEDS_A_DAEMON.match(text) and "--state ./" not in text and "TUNER_STATE" not in self.environ:
             self.serve()
             if NEEDS_A_QUESTION.match(text):
                 self._until_something_has_happened()
@@ -148,7 +153,7 @@ class Session:
 
     def serve_default(self, text: str) -> None:
         """The same, unless the command names another one."""
-        if "--state" not in text:
+        if "--state" not in text and "TUNER_STATE" not in self.environ:
             self.serve()
 
     def said(self) -> str:
@@ -157,7 +162,8 @@ class Session:
 
     def _until_it_answers(self, text: str) -> None:
         there = re.search(r"--state (\S+)", text)
-        with Client.local(self.work / there[1] if there else state(self.there), find_s=PATIENT_S) as client:
+        default = Path(self.environ.get("TUNER_STATE", state(self.there)))
+        with Client.local(self.work / there[1] if there else default, find_s=PATIENT_S) as client:
             client.call(Operations.ping(), timeout_s=PATIENT_S)
 
     def _type(self, text: str) -> int:

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from tests.campaign.helpers import ANNA, BEN, Driver, proposed, terms
 from tests.web.helpers import chromium
 from tuner.campaign.commands import Exclude, Judge, Retract, Start, Tie
+from tuner.campaign.state import Stage
 from tuner.report.beliefs import believe
 from tuner.report.figures import PREFERENCE_COLOURS, VALID_COLOURS, _steps
-from tuner.report.page import NO_FIGURES, report_page
+from tuner.report.page import NO_FIGURES, _class, _outcome, report_page
 from tuner.report.story import fold_story
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
@@ -84,11 +85,18 @@ def test_it_names_settings_trials_outcomes_and_judges(page, driver):
     for words in ("Settings for the master recipe", "heat", "°C", "press-1", "scrap", "known-good", "ben", "anna"):
         assert words in page
     for trial in driver.state.trials:
-        assert f"<td>{trial.tag}</td>" in page
+        assert f">{trial.tag}</td>" in page
     assert page.count('<tr class="scrap">') == 1
     assert page.count('<tr class="champion">') == 1
     assert "flat &lt;&amp;&gt;" in page
     assert "flat <&>" not in page
+
+
+def test_a_part_that_only_waits_is_not_struck_through(driver):
+    trial = driver.state.trials[-1]
+    assert _class(replace(trial, stage=Stage.PROPOSED), None) == ""
+    assert _outcome(replace(trial, stage=Stage.PROPOSED, outcome_reason="")) == "waits for approval"
+    assert _class(replace(trial, stage=Stage.REJECTED), None) == "out"
 
 
 @pytest.fixture
@@ -115,7 +123,7 @@ def test_answers_that_do_not_count_and_ties_are_told():
     driver.tell(Tie(duel=driver.state.duel.number), ANNA)
     page = report_page(story_of(driver))
     assert "taken back: slipped" in page
-    assert "<td>can&#x27;t tell</td>" in page
+    assert ">can&#x27;t tell</td>" in page
     assert "; 1 that do not" in page
 
 

@@ -10,6 +10,9 @@ from click.testing import CliRunner
 from tuner.cli import init as command
 from tuner.cli.main import cli
 from tuner.config import load_config
+from tuner.setup.about import ABOUT
+from tuner.setup.interview import Ask, interview
+from tuner.setup.questions import next_question
 
 FIVE = """
 machine = "press-3"
@@ -71,7 +74,8 @@ def typed(directory, lines):
 def test_yes_writes_a_configuration_that_is_right_with_a_machine_to_practise(tmp_path):
     shown = init(tmp_path / "press", "--yes")
     assert shown.exit_code == 0, shown.output
-    assert f"tuner run {tmp_path}/press/tuner.toml --state {tmp_path}/press/state &" in shown.stdout
+    assert f"export TUNER_STATE={tmp_path}/press/state" in shown.stdout
+    assert f"tuner run {tmp_path}/press/tuner.toml 2>{tmp_path}/press/daemon.log &" in shown.stdout
     (campaign,) = load_config(tmp_path / "press" / "tuner.toml").campaigns
     assert [p.name for p in campaign.parameters] == ["pressure", "speed", "nozzle"]
     assert campaign.constraints[0].text == "2*speed + pressure <= 160"
@@ -253,3 +257,31 @@ def test_texts_with_quotes_and_signs_survive(tmp_path):
     asked = json.dumps({"setting": setting, "tag": "P1"})
     made = subprocess.run(machine, input=asked, capture_output=True, text=True, check=True)
     assert json.loads(made.stdout)["valid"] is True
+
+
+def test_every_question_has_a_sentence_for_who_asks_and_yes_or_no_shows_itself():
+    answers, without = {}, []
+    while (question := next_question(answers)) is not None:
+        if not (question.about or ABOUT.get(question.key.rpartition(".")[2])):
+            without.append(question.key)
+        answers[question.key] = question.default if question.default is not None else question.sample
+    assert not without
+    shown = []
+    with pytest.raises(KeyboardInterrupt):
+        interview({}, defaults=False, ask=Ask(lambda prompt: shown.append(prompt) or _typed(prompt), shown.append))
+    assert "Another parameter? [y/n] " in shown
+    assert "five parts" in ABOUT["change_cost"]
+
+
+def _typed(prompt):
+    if prompt.startswith("Another parameter"):
+        raise KeyboardInterrupt
+    return (
+        "1"
+        if "Highest" in prompt
+        else "0"
+        if "Lowest" in prompt
+        else "0.5"
+        if "good parts" in prompt
+        else ("melt" if "its name" in prompt else "")
+    )

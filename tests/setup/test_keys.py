@@ -10,7 +10,7 @@ from scripts.config_page import PAGE, page
 from tests.docs.documents import ROOT
 from tuner.cli.main import cli
 from tuner.config import Config, parse_config
-from tuner.setup.keys import SETTINGS, all_keys, core_keys
+from tuner.setup.keys import SEE_ALSO, SETTINGS, all_keys, core_keys
 
 
 def explain(*words):
@@ -115,3 +115,9 @@ def _flat(table, path=""):
             yield from _flat(value, f"{path}{name}.")
         else:
             yield f"{path}{name}", value
+
+
+def test_a_key_names_those_that_mean_nearly_the_same():
+    assert "see also: resolution" in explain("step").stdout
+    known = {one.name for one in core_keys()}
+    assert set(SEE_ALSO) | {name for names in SEE_ALSO.values() for name in names} <= known

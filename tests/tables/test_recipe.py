@@ -66,10 +66,15 @@ def test_a_window_is_told_where_the_model_gives_one(state):
     lines = made.as_text().splitlines()
     assert lines[2].split()[-1] == "window"
     assert lines[-1].startswith("No part was made at it yet")
-    assert lines[3].endswith("3 (scrap beyond) to 4.5")
+    assert lines[3].endswith("3 to 4.5")
+    assert "  x1: scrap beyond 3" in lines
+    assert max(map(len, lines[:5])) <= 80
+    sure = recipe_of("press", known, {**found, "better_than_known_good": 0.9999, "p_valid": 1.0}).as_text()
+    assert ">99% likely to be better" in sure
+    assert "100%" not in sure
     assert "It is 81% likely to be better than the known-good setting." in lines
     assert any(line.endswith("95% likely, and 75% likely to be better than the known-good setting.") for line in lines)
     assert lines[4].endswith("a, b")
     assert json.loads(made.as_json())["lines"][0]["window_high"] == 4.5
-    assert made.as_csv().splitlines()[1].endswith("3.0,4.5,,valid,limit")
+    assert made.as_csv().splitlines()[1].endswith("3.0,4.5,,valid,limit,")
     assert "window" not in recipe_of("press", known, {**found, "window": []}).as_text()

@@ -20,7 +20,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple, Self
 
-from tuner.basics.text import chance, listed, share_text, shown, span
+from tuner.basics.text import chance, listed, nearest_of, share_text, shown, span
 from tuner.basics.times import wall_clock
 
 ENGLISH = "en"
@@ -39,6 +39,7 @@ class _Reader(NamedTuple):
 
 
 _WRITTEN = _Reader(ENGLISH, local=False)
+_MOST_NAMES = 12  # that a sentence lists
 
 
 class Sentence(str):
@@ -84,6 +85,21 @@ def say(code: str, /, **values: object) -> Sentence:
 def listing(parts: Iterable[str]) -> Sentence:
     """Several sentences as one, with semicolons between them."""
     return say("list.several", parts=list(parts))
+
+
+def no_campaign(name: str, known: Iterable[str]) -> Sentence:
+    """What is said to whoever names a campaign that is not there, by daemon and commands alike."""
+    names = sorted(known)
+    near = nearest_of(name, names)
+    meant = NOTHING if near is None else say("value.did_you_mean", word=near)
+    if not names:
+        rest = say("refused.none_yet")
+    elif len(names) > _MOST_NAMES:
+        rest = meant
+    else:
+        told = {"meant": meant, "names": names}
+        rest = say("refused.meant_or_known", **told) if meant else say("refused.known_campaigns", names=names)
+    return say("refused.no_campaign", name=name, rest=rest)
 
 
 def written(value: object) -> str:

@@ -66,7 +66,7 @@ def _change(state: State, command: c.ChangeTerms, actor: Actor, now: datetime) -
     if terms == state.terms:
         return ()
     if terms.fixed() != state.terms.fixed():
-        raise Refusal("fixed_terms", say("refused.fixed_terms", name=state.name))
+        raise Refusal("fixed_terms", say("refused.fixed_terms", name=state.name, keys=state.terms.unlike(terms)))
     for parameter in terms.parameters:  # the resolution it began with may not go with a new limit
         for complaint in parameter.more_complaints():
             place = ".".join(map(str, complaint.path))

@@ -76,6 +76,23 @@ class Terms(Section):
         """The search space as plain data, the form that `tuner.compute.tasks` reads."""
         return {"parameters": [p.space_json() for p in self.parameters], "constraints": list(self.constraints)}
 
+    def may_take(self, new: "Terms") -> "Terms":
+        """These, with what of new terms changes no meaning of trials: budget, policy and what is agreed about scrap."""
+        return self.model_copy(update={name: getattr(new, name) for name in ("budget", "policy", "scrap")})
+
+    def unlike(self, new: "Terms") -> list[str]:
+        """The keys that must stay as they are and are others in new terms."""
+        ours, theirs = self.fixed(), new.fixed()
+        keys = [name for name in ("machine", "seed", "constraints") if ours[name] != theirs[name]]
+        have, want = ({one["name"]: one for one in fixed["parameters"]} for fixed in (ours, theirs))
+        for name in dict.fromkeys((*have, *want)):
+            if name not in have or name not in want:
+                keys.append(f"parameter {name}")
+            else:
+                both = dict.fromkeys((*have[name], *want[name]))
+                keys += [f"{name}.{key}" for key in both if have[name].get(key) != want[name].get(key)]
+        return keys or ["the order of parameters"]
+
     def fixed(self) -> dict[str, Any]:
         """What must stay as it is while the campaign lives."""
         parameters = [p.model_dump(mode="json", exclude=set(CHANGEABLE_OF_PARAMETER)) for p in self.parameters]

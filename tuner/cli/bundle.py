@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from tuner.basics.text import counted, listed, nearest, shown
-from tuner.cli.state_option import state_directory, state_option
+from tuner.basics.sentences import no_campaign
+from tuner.basics.text import counted
+from tuner.cli.state_option import elsewhere, state_directory, state_option
 from tuner.errors import TunerError
 
 _DOCTOR_S = 300.0
@@ -35,8 +36,7 @@ def bundle(campaign: str, target: Path | None, logs: Path | None, state: Path | 
     with Store.open_reading(directory / FILE_NAME) as store:
         known = [row.name for row in store.campaigns()]
         if campaign not in known:
-            hint = nearest(campaign, known) or ";"
-            raise TunerError(f"{directory}: there is no campaign {shown(campaign)}{hint} known: {listed(known)}")
+            raise TunerError(f"{directory}: {no_campaign(campaign, known)}{elsewhere(state)}")
         rows = list(store.rows(campaign=campaign))
     if logs is not None and not logs.is_dir():
         raise click.UsageError(f"--logs: {logs} is no directory")

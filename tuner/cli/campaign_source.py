@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuner.cli.connection import open_client, typed_first
-from tuner.cli.state_option import state_directory
+from tuner.cli.state_option import elsewhere, state_directory
+from tuner.errors import NoCampaignError
 
 if TYPE_CHECKING:
     from tuner.tables.history import History
@@ -18,6 +19,9 @@ def read_campaign(campaign: str, connect: str | None, key: Path | None, state: P
     connect, key, state = typed_first(connect, key, state)
     journal = in_state(state_directory(state))
     if connect is None and key is None and os.access(journal, os.R_OK):
-        return history_of_journal(journal, campaign)
+        try:
+            return history_of_journal(journal, campaign)
+        except NoCampaignError as error:
+            raise NoCampaignError(f"{error}{elsewhere(state)}") from None
     with open_client(connect, key, state, None) as client:
         return history_of_daemon(client, campaign)

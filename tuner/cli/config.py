@@ -18,7 +18,7 @@ def explain(key: str | None) -> None:
     KEY is the key alone or with its tables, as in trials, budget.trials or campaign.budget.trials; before a key of an
     adapter its name may stand: modbus.unit_id.
     """
-    from tuner.setup.keys import all_keys
+    from tuner.setup.keys import SEE_ALSO, all_keys
 
     known = list(all_keys())
     if key is None:
@@ -38,6 +38,8 @@ def explain(key: str | None) -> None:
         )
         click.echo(f"  default: {one.default}" if one.default is not None else "  must be there")
         click.echo(f"  example: {one.example}")
+        if one.name in SEE_ALSO:
+            click.echo(f"  see also: {', '.join(SEE_ALSO[one.name])}")
     if len(found) > 1:
         click.echo(f"{counted(len(found), 'key')} with this name; more of its tables before it says which")
 

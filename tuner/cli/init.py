@@ -1,5 +1,6 @@
 """`tuner init`: asks in plain words and writes a commented configuration that is right."""
 
+import shlex
 import shutil
 import sys
 import textwrap
@@ -39,14 +40,17 @@ def init(directory: Path, answers: Path | None, yes: bool) -> None:
     written = write(directory, told)
     for file in written:
         click.echo(f"written: {file}")
-    state = directory / "state"
+    state, log = (shlex.quote(str((directory / name).absolute())) for name in ("state", "daemon.log"))
+    config = shlex.quote(str(place))
     steps = [
-        (f"tuner check-config {place}", "whenever you changed it"),
-        (f"tuner rehearse {place}", "what to expect, in two minutes"),
-        (f"tuner run {place} --state {state} &", "the daemon"),
-        (f"tuner campaign start {told['campaign']} --state {state}", "tuning begins"),
-        (f"tuner console --state {state}", "approve settings, compare parts"),
-        (f"tuner export {told['campaign']} --to {told['campaign']}.xlsx --state {state}", "the data, at any time"),
+        (f"tuner check-config {config}", "whenever you changed it"),
+        (f"tuner rehearse {config}", "what to expect, in two minutes"),
+        (f"export TUNER_STATE={state}", "in each terminal, so that all find the daemon"),
+        (f"tuner run {config} 2>{log} &", "the daemon, and where its log goes"),
+        (f"tuner campaign start {told['campaign']}", "tuning begins"),
+        ("tuner console", "approve settings, compare parts"),
+        (f"tuner export {told['campaign']} --to {told['campaign']}.xlsx", "the data, at any time"),
+        ("tuner stop", "the daemon ends, the machine is at its known-good setting"),
     ]
     width = max(len(step) for step, _ in steps)
     click.echo("\nWhat to type next:")

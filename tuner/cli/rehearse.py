@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tuner.basics.text import span
 from tuner.basics.threads import one_blas_thread
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from tuner.config import Campaign
     from tuner.lab.rehearse.run import Pace, Rehearsal, Task
-    from tuner.lab.simulate.in_process import TellProgress
 
 F = TypeVar("F", bound=Callable[..., Any])
 RUNS = 50  # that are enough, if there is time
@@ -39,7 +41,7 @@ def _of_time(name: str, what: str) -> Callable[[F], F]:
 @click.argument("config", type=click.Path(readable=False, path_type=Path), metavar="CONFIG")
 @click.option("--campaign", metavar="NAME", help="Which campaign of the file; by default the first.")
 @click.option("--runs", type=click.IntRange(1, 1000), help="How many rehearsals, however long they take.")
-@_of_time("--minutes", f"Up to {RUNS} rehearsals, as many as end in this time; by default {MINUTES:g}.")
+@_of_time("--minutes", f"Up to {RUNS} rehearsals, as many as end in time, but one at least; by default {MINUTES:g}.")
 @click.option("--trials", type=click.IntRange(1, 1000), help="How many trials; by default the campaign's budget.")
 @_of_time("--part-minutes", "What a part takes; by default 2, or what a simulated machine says.")
 @_of_time("--look-minutes", "What a look at two parts takes; by default 1.")
@@ -121,33 +123,69 @@ def _all(tasks: "Sequence[Task]", jobs: int, minutes: float | None) -> "list[Reh
         needs_s = task.trials * max((run.took_s / run.budget for run in found), default=0.0)
         return minutes is None or time.monotonic() - began_s + needs_s < 60.0 * minutes
 
-    with _bar(sum(task.trials for task in tasks), None if minutes is None else 60.0 * minutes) as told:
+    limit_s = None if minutes is None else 60.0 * minutes
+    with _bar(sum(task.trials for task in tasks), limit_s) as bar:
+
+        def over() -> bool:
+            bar.draw()
+            own = any(run.budget == tasks[0].trials for run in found)
+            return own and limit_s is not None and time.monotonic() - began_s >= limit_s
+
         named = {f"seed {t.seed}, {t.trials} trials": t for t in tasks}
-        for run in side_by_side(one_rehearsal, named, jobs, told, in_time):
+        for run in side_by_side(one_rehearsal, named, jobs, bar.told, in_time, over):
             found.append(run)
+    if len(found) < len(tasks):
+        took_s = time.monotonic() - began_s
+        late = limit_s is not None and len(found) == 1 and took_s > 1.2 * limit_s
+        alone = "the first alone took longer than the time there was; " if late else ""
+        click.echo(
+            f"{len(found)} of {len(tasks)} rehearsals in {span(took_s)}: {alone}more of them with --minutes", err=True
+        )
     return found
 
 
+class _Bar:
+    """How far all trials are, or the time there is, whatever comes first."""
+
+    def __init__(self, progress: "Progress", total: int, limit_s: float | None) -> None:
+        self._progress, self._total, self._limit_s = progress, total, limit_s
+        self._task = progress.add_task("rehearsing", total=total)
+        self._known: dict[int, int] = {}
+        self._began_s = time.monotonic()
+
+    def told(self, seed: int, trials: int) -> None:
+        """A rehearsal has come so far."""
+        self._known[seed] = trials
+        self.draw()
+
+    def draw(self) -> None:
+        """Show it; when the time is over and no rehearsal has ended yet, that this is waited for."""
+        done, limit_s = sum(self._known.values()), self._limit_s
+        if limit_s is None:
+            self._progress.update(self._task, completed=done)
+            return
+        spent_s = time.monotonic() - self._began_s
+        if spent_s >= limit_s:
+            self._progress.update(self._task, description="time is up, waiting for the first rehearsal")
+            self._progress.tasks[0].total = None  # `update` takes None for no change
+        else:
+            share = max(spent_s, limit_s * done / self._total)
+            self._progress.update(self._task, total=limit_s, completed=min(limit_s, share))
+
+
 @contextmanager
-def _bar(total: int, limit_s: float | None) -> "Iterator[TellProgress]":
+def _bar(total: int, limit_s: float | None) -> "Iterator[_Bar]":
     """A bar of all trials, or of the time there is, on a terminal; elsewhere nothing."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("rehearsing"), BarColumn(), TaskProgressColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("rehearsing", total=total)
-        known: dict[int, int] = {}
-        began_s = time.monotonic()
-
-        def told(seed: int, trials: int) -> None:
-            known[seed] = trials
-            done = sum(known.values())
-            if limit_s is None:
-                progress.update(bar, completed=done)
-            else:  # whatever comes first: all of them, or the end of the time
-                spent_s = time.monotonic() - began_s
-                progress.update(bar, total=limit_s, completed=min(limit_s, max(spent_s, limit_s * done / total)))
-
-        yield told
+        yield _Bar(progress, total, limit_s)

@@ -1,6 +1,7 @@
 """`tuner report`: writes the page about a campaign, from its journal or from a daemon elsewhere."""
 
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import click
 from tuner.basics.files import check_writable, write_text
 from tuner.basics.threads import one_blas_thread
 from tuner.cli.connection import open_client, typed_first
-from tuner.cli.state_option import state_directory, state_option
+from tuner.cli.state_option import elsewhere, state_directory, state_option
+from tuner.errors import NoCampaignError
 from tuner.journal.store import FILE_NAME
 
 
@@ -39,9 +41,14 @@ def report(campaign: str, out: Path | None, state: Path | None, connect: str | N
     connect, key, state = typed_first(connect, key, state)
     directory = state_directory(state)
     if connect is None and key is None and os.access(directory / FILE_NAME, os.R_OK):
-        story = story_of_journal(directory, campaign, made)
+        try:
+            story = story_of_journal(directory, campaign, made)
+        except NoCampaignError as error:
+            raise NoCampaignError(f"{error}{elsewhere(state)}") from None
     else:
         with open_client(connect, key, state, None) as client:
             story = story_of_daemon(client, campaign, made)
+    if sys.stderr.isatty():
+        click.echo("computing what the model believes and drawing it; that takes up to a minute ...", err=True)
     write_text(target, report_page(story))
     click.echo(f"{target}: report of {campaign} after {len(story.state.trials)} trials")

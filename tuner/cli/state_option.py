@@ -18,6 +18,11 @@ state_option = click.option(
 )
 
 
+def elsewhere(state: Path | None) -> str:
+    """What to add where something was not found in the directory that nobody named."""
+    return "" if state is not None else f". Is it in another state directory? Name it with --state DIR or {VARIABLE}"
+
+
 def state_directory(state: Path | None) -> Path:
     """The directory that the option means."""
     return places(os.environ, Path.home(), state).state_directory

@@ -8,6 +8,7 @@ from rich.table import Table
 from tuner.basics.sentences import ENGLISH, tell
 from tuner.basics.text import counted
 from tuner.cli.connection import connected
+from tuner.console.language import Words
 from tuner.wire.client import Client
 from tuner.wire.messages import CampaignLine, EarlierView, StatusBody
 
@@ -47,8 +48,8 @@ def _print(body: StatusBody, *, as_json: bool, again: bool = False) -> None:
 def show(body: StatusBody, console: Console) -> None:
     """Write the table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("Campaign", "Machine", "State", "Trials", "Scrap", "Champion", "Question", "Now"):
-        table.add_column(title, justify="right" if title in ("Trials", "Scrap") else "left")
+    for title in ("Campaign", "Machine", "State", "Trials", "Scrap", "Answers", "Champion", "Question", "Now"):
+        table.add_column(title, justify="right" if title in ("Trials", "Scrap", "Answers") else "left")
     for line in body.campaigns:
         table.add_row(*_cells(line))
     if body.campaigns:
@@ -85,14 +86,15 @@ def _earlier(one: EarlierView) -> str:
 
 def _cells(line: CampaignLine) -> list[str]:
     colour = "red" if line.fault else _COLOURS.get(line.mode, "")
-    mode = escape(line.mode)
+    mode = escape(Words(ENGLISH)(f"mode.{line.mode}"))
     return [
         escape(line.name),
         escape(line.machine_name),
         f"[{colour}]{mode}[/{colour}]" if colour else mode,
         f"{line.spent}/{line.trials}",
         str(line.scrap),
-        "-" if line.champion is None else f"trial {line.champion}",
-        "-" if line.duel is None else f"duel {line.duel}",
+        str(line.answers),
+        "-" if line.champion is None else escape(line.champion_tag or f"trial {line.champion}"),
+        "-" if line.duel is None else str(line.duel),
         escape(line.phase_text),
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tuner.cli.connection import connected
+from tuner.cli.state_option import elsewhere
 from tuner.errors import TryAgainError, UnreachableError
 from tuner.wire.client import Client, NoReplyError
 from tuner.wire.endpoint import is_encrypted
@@ -27,7 +28,13 @@ def stop(client: Client, wait: bool, timeout_s: float) -> None:
 
     Campaigns go on when the daemon is started again.
     """
-    before = client.status()
+    try:
+        before = client.status()
+    except NoReplyError as error:
+        if error.sent:
+            raise
+        where = elsewhere(None) if client.link.state == "" else ""
+        raise UnreachableError(f"no daemon answers at {client.link.requests}: there is none to stop{where}") from None
     try:
         client.call(Operations.stop_daemon(), timeout_s=_ANSWER_S)
     except NoReplyError as error:

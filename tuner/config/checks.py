@@ -64,5 +64,5 @@ def _constraint(constraint: Constraint, names: set[str], parameters: Mapping[str
     start = {name: float(parameters[name].start) for name in constraint.names}
     if not constraint.holds(start):
         at = ", ".join(f"{name} = {value:g}" for name, value in sorted(start.items()))
-        return [f"the start values must satisfy {text}, but {at} do not (margin {float(constraint.margin(start)):g})"]
+        return [f"the known-good setting (the keys `start`) must satisfy {text}, but {at} do not"]
     return []

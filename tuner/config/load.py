@@ -24,6 +24,7 @@ from tuner.core.space.expression import Constraint, ExpressionError, parse_const
 from tuner.errors import ConfigError
 
 _LARGEST_INTEGER = 2**63 - 1
+_WITH_UNIT = re.compile(r"\s*\w+\s*=\s*[-+]?\d[\d.]*\s*[°%µA-Za-z]")  # high = 280 °C
 _SYNTAX = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 _PARAMETER: TypeAdapter[Parameter] = TypeAdapter(Parameter)
 
@@ -116,6 +117,8 @@ def _syntax(message: str, text: str, source: str) -> str:
     what = (match["what"] if match else message).replace("\n", "\\n")
     line = int(match["line"]) if match and match["line"] else text.rstrip().count("\n") + 1
     column = f", column {match['column']}" if match and match["column"] else ""
+    if _WITH_UNIT.match([*text.split("\n"), ""][line - 1]):
+        return f"{source}:{line}: syntax: a number stands alone, its unit has the key `unit` ({what}{column})"
     return f"{source}:{line}: syntax: {what}{column}; see https://toml.io for what TOML allows"
 
 

@@ -75,6 +75,7 @@ class Actions:
         self._scrapped: dict[str, tuple[TrialView, datetime]] = {}
         self._seen: tuple[str, int] | None = None  # the question that the operator sees, and since when
         self._seen_at_s = 0.0
+        self._hidden_at_s: float | None = None
         self._answered: tuple[str, int] | None = None
 
     @property
@@ -115,8 +116,17 @@ class Actions:
     def question_seen(self, view: CampaignView) -> None:
         """The operator sees the open question; the time of an answer counts from the first time."""
         duel = (view.name, requests.duel_of(view).number)
+        now_s = self.session.clock()
         if self._seen != duel:
-            self._seen, self._seen_at_s = duel, self.session.clock()
+            self._seen, self._seen_at_s = duel, now_s
+        elif self._hidden_at_s is not None:
+            self._seen_at_s += now_s - self._hidden_at_s
+        self._hidden_at_s = None
+
+    def question_hidden(self) -> None:
+        """Another window is before the question: nobody looks at the two parts for it."""
+        if self._hidden_at_s is None:
+            self._hidden_at_s = self.session.clock()
 
     def _took_s(self, view: CampaignView) -> float:
         """How long the question has been there; refuses an answer that was meant for the one before."""

@@ -83,7 +83,10 @@ async def asked_restriction(
     champion = view.champion.setting.get(parameter.name) if view.champion is not None else None
     likely = [words.value(champion, parameter, unit=False)] if champion is not None else []
     what = "ask.keep_option" if parameter.choices else "ask.keep_number"
-    typed = await ui.ask(words(what, name=parameter.called, limits=limits_text(words, parameter)), likely)
+    question = words(what, name=parameter.called, limits=limits_text(words, parameter))
+    typed = await _asked_values(
+        ui, words, parameter, f"{question} {words('ask.keep_champion')}" if likely else question, likely
+    )
     if not typed:
         return None
     ends = [Choice("s", words("ask.until_shift"), SHIFT), Choice("t", words("ask.until_time"), "time")]
@@ -94,6 +97,35 @@ async def asked_restriction(
         return None
     reason = await ui.ask(words("ask.keep_why"), words("ask.keep_reasons").split("|"))
     return (typed, None if until == "lifted" else until, reason) if reason else None
+
+
+async def _asked_values(ui: Ui, words: Words, parameter: ParameterView, question: str, likely: list[str]) -> str | None:
+    """What is allowed, asked until it can be: a slip is told before anything else is asked."""
+    before, told = None, question
+    while typed := await ui.ask(told, likely):
+        try:
+            check(words, parameter, typed)
+        except CannotError as error:
+            if typed == before:  # who insists is told; a page has one answer to give
+                raise
+            before, told = typed, f"{error.sentence(words)} {question}"
+        else:
+            return typed
+    return None
+
+
+def check(words: Words, parameter: ParameterView, typed: str) -> None:
+    """Refuse what the parameter cannot have."""
+    limits = limits_text(words, parameter)
+    if parameter.choices:
+        for option in (one.strip() for one in typed.split(",") if one.strip()):
+            if option not in parameter.choices:
+                raise CannotError("cannot.no_option", text=option, limits=limits)
+        return
+    for end in (one for one in typed.split(BETWEEN) if one.strip()):
+        number = _number(end, parameter)
+        if parameter.low is not None and parameter.high is not None and not parameter.low <= number <= parameter.high:
+            raise CannotError("cannot.outside", text=end.strip(), limits=limits)
 
 
 def request_for(

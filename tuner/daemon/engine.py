@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from tuner.basics.address import shared
-from tuner.basics.sentences import NOTHING, Sentence, say, with_code
+from tuner.basics.sentences import NOTHING, Sentence, no_campaign, say, with_code
 from tuner.basics.times import text_of
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Actor, Refusal
@@ -214,6 +214,8 @@ class Engine:
         """Work must still be wanted, and two campaigns cannot move one machine at the same time."""
         self.known.refuse_unreadable(posted.campaign)
         name, command = posted.campaign, posted.command
+        if state is None and not isinstance(command, c.Create):
+            raise Refusal("not_found", no_campaign(name, self.known.names()))
         if isinstance(command, c.Hold | c.Stop | c.Abort):
             self._urged_s[name] = max(posted.arrived_s, self._urged_s.get(name, 0.0))
         if isinstance(command, c.Start | c.Resume) and posted.arrived_s < self._urged_s.get(name, 0.0):
@@ -317,6 +319,8 @@ class Engine:
             result = await self.post(name, c.ChangeTerms(terms=terms) if known else c.Create(terms=terms))
             if result.status != "done":
                 problems.append(say("phase.value", name=name, value=result.text))
+                if result.code == "fixed_terms" and name in self.states:
+                    await self.post(name, c.ChangeTerms(terms=self.states[name].terms.may_take(terms)))
             elif why := await self._bring(name, terms, bring):
                 problems.append(say("phase.value", name=name, value=why))
             elif terms.policy.autostart and self.states[name].mode is Mode.IDLE:

@@ -89,6 +89,10 @@ class KnownCampaigns:
         if name in self.set_aside:
             raise Refusal("unreadable", say("daemon.set_aside", name=name, why=self.set_aside[name]))
 
+    def names(self) -> set[str]:
+        """All of them."""
+        return {*self.states, *self._ended, *self.set_aside}
+
     def over(self) -> int:
         """How many campaigns are over and not in memory."""
         return len(self._ended.keys() - self.states.keys() - self.set_aside.keys())

@@ -57,6 +57,9 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+READY = "ready: "  # how the line begins after which the daemon can be used
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object per line, in ASCII: time (UTC), level, logger, message, the extra fields, exception."""
 
@@ -104,10 +107,18 @@ class StreamSink(logging.Handler):
     def __init__(self, stream: TextIO, journald: bool) -> None:
         super().__init__()
         self._stream, self._journald = stream, journald
+        self._ready = False
         self.set_name("stderr")
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the lines of a record; raises what the stream raises."""
+        """Write the lines of a record; raises what the stream raises.
+
+        In the background of a terminal somebody else has the screen, perhaps the console: once the daemon is ready it
+        writes only what people must know.
+        """
+        if self._ready and record.levelno < logging.WARNING and in_background(self._stream):
+            return
+        self._ready = self._ready or record.getMessage().startswith(READY)
         text = self.format(record)
         if self._journald:
             priority = next((number for level, number in _PRIORITIES if record.levelno >= level), 7)
@@ -115,6 +126,14 @@ class StreamSink(logging.Handler):
         encoding = self._stream.encoding or "utf-8"
         self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         self._stream.flush()
+
+
+def in_background(stream: TextIO) -> bool:
+    """Whether it is a terminal in which another process is in the foreground."""
+    try:
+        return os.tcgetpgrp(stream.fileno()) != os.getpgrp()
+    except (OSError, ValueError):
+        return False
 
 
 class FileSink(logging.Handler):

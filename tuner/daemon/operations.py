@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from tuner.adapter import AdapterError
-from tuner.basics.sentences import Sentence, say
+from tuner.basics.sentences import Sentence, no_campaign, say
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Lane, Role, Status
 from tuner.campaign import commands as c
@@ -271,7 +271,7 @@ class Answers:
             async with self._few_readers:
                 state = await self._engine.known.find(name)
         if state is None:
-            raise Refusal("not_found", say("refused.no_campaign", name=name))
+            raise Refusal("not_found", no_campaign(name, self._engine.known.names()))
         return state
 
     async def _setting_of(self, state: State) -> tuple[dict[str, Any], str]:

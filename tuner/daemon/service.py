@@ -35,6 +35,7 @@ from tuner.daemon.engine import Bring, Engine
 from tuner.daemon.guard import Guard, digest_of
 from tuner.daemon.journal_check import check_journal
 from tuner.daemon.journal_thread import JournalThread
+from tuner.daemon.logs import READY
 from tuner.daemon.operations import Answers, Facts
 from tuner.daemon.people import People
 from tuner.daemon.runner import CampaignRunner, Context
@@ -245,7 +246,7 @@ class Service:
         await self._engine.resume()
         await self._configure(self._setup.campaigns)
         count = counted(len(self._engine.states), "campaign")
-        log.info("ready: %s, requests at %s", count, self._setup.places.requests)
+        log.info("%s%s, requests at %s", READY, count, self._setup.places.requests)
 
     async def _configure(self, campaigns: Sequence[tuple[str, Terms]]) -> None:
         problems = await self._engine.configure(campaigns, self._setup.bring, self._stopping.is_set)

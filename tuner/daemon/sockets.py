@@ -91,6 +91,7 @@ class Sockets:
         self._urgent = 0
         self._calm = asyncio.Event()
         self._locks: list[int] = []
+        self._files: list[Path] = []
         self.busy = 0
 
     def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
@@ -122,7 +123,9 @@ class Sockets:
             os.umask(before)
         if endpoint.startswith("ipc://"):
             mode = OWNERS_MODE if door_of(endpoint) == "owner" else SOCKET_MODE
-            Path(endpoint.removeprefix("ipc://")).chmod(mode)
+            file = Path(endpoint.removeprefix("ipc://"))
+            file.chmod(mode)
+            self._files.append(file)
 
     def publish(self, name: str, one: Recorded, state: State) -> None:
         """Publish an event that is safe."""
@@ -304,6 +307,9 @@ class Sockets:
             publisher.close(0)
         self._authenticator.stop()
         self._context.term()
+        for file in self._files:  # while they are locked: they are ours
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
         for lock in self._locks:
             os.close(lock)
 

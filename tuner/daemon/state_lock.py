@@ -4,6 +4,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shlex
 from pathlib import Path
 from typing import Self
 
@@ -34,7 +35,8 @@ class DaemonLock:
             other = self._other()
             self.release()
             raise TryAgainError(
-                f"a tuner daemon{other} already serves {state_directory}: stop it with `tuner stop`, "
+                f"a tuner daemon{other} already serves {state_directory}: stop it with "
+                f"`tuner stop --state {shlex.quote(str(state_directory))}`, "
                 "or give this one a state_directory of its own"
             ) from error
         except OSError as error:

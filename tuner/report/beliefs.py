@@ -48,6 +48,7 @@ class Axis:
     log: bool
     places: FloatArray
     choices: tuple[str, ...]
+    label: str = ""  # what people call it
 
     def place(self, value: float | int | str) -> float:
         """Where a value is drawn."""

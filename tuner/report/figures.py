@@ -2,9 +2,9 @@
 
 import base64
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,11 +132,11 @@ def _steps(axes: "Axes", trials: FloatArray, values: FloatArray, state: State) -
         axes.legend(loc="upper right")
 
 
-def slice_figures(beliefs: Beliefs) -> list[str]:
+def slice_figures(beliefs: Beliefs, called: Mapping[str, str]) -> list[str]:
     """The chance to be better along each parameter through the champion, and P(valid): a figure each."""
     found = []
     for cut in beliefs.slices:
-        with slices_drawn([cut]) as figure:
+        with slices_drawn([{**cut, "name": called.get(cut["name"], cut["name"])}]) as figure:
             found.append(_svg(figure))
     return found
 
@@ -187,6 +187,9 @@ def _draw_slice(upper: "Axes", lower: "Axes", cut: dict[str, Any]) -> None:
 
 def map_figures(drawn: Map, state: State, champion: Setting, recommended: Setting) -> list[str]:
     """One pair of parameters, with the trials of a campaign: what is preferred, and what makes a part."""
+    called = {one.name: one.called for one in state.terms.parameters}
+    across, down = (replace(side, label=called[side.name]) for side in (drawn.across, drawn.down))
+    drawn = replace(drawn, across=across, down=down)
     made = [t.setting for t in state.trials if t.usable]
     scrap = [t.setting for t in state.trials if t.stage is Stage.DONE and t.valid is False]
     marked = Marked(made, scrap, champion, recommended)
@@ -262,7 +265,7 @@ def _points(axes: "Axes", drawn: Map, marked: Marked) -> None:
 
 def _ticks(axes: "Axes", side: Axis, name: str) -> None:
     along = axes.xaxis if name == "x" else axes.yaxis
-    along.set_label_text(_label(side.name, side.unit))
+    along.set_label_text(_label(side.label or side.name, side.unit))
     if side.choices:
         along.set_ticks(side.places, labels=list(side.choices))
     elif side.log:

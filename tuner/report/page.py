@@ -6,62 +6,22 @@ from html import escape
 
 import numpy as np
 
-from tuner.basics.text import counted
+from tuner.basics.sentences import ENGLISH
+from tuner.basics.text import chance, counted
 from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.restricting import sentence
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Stage, State
 from tuner.compute.spaces import space_from_json
+from tuner.console.language import Words
 from tuner.core.optimizer.records import Recommended, Window
 from tuner.core.space.restriction import outside
 from tuner.report import figures
 from tuner.report.beliefs import Beliefs, believe
 from tuner.report.story import Story
+from tuner.report.style import STYLE
 from tuner.report.truth import OUT_OF_REACH, Setting, Truth
 
-_SURE = 0.99
 NO_FIGURES = "There are no figures in this report: they need matplotlib, which is not installed."
-STYLE = """
-:root { color-scheme: light dark; --ground: #fff; --card: #f6f7f8; --ink: #16191d; --quiet: #545b64; --line: #c3c9d0;
-  --accent: #1f5fa8; --recipe: #e3efdd; --champion: #fdf0d8; --alarm: #a80000; }
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #14171b; --card: #1e2227; --ink: #f0f2f4; --quiet: #aab2bc; --line: #464e58;
-    --accent: #7db4f5; --recipe: #24372a; --champion: #3d3018; --alarm: #ff8a80; }
-  .figures img { background: #fff; padding: .4em; border-radius: .4em; }
-}
-* { box-sizing: border-box; }
-body { font: 16px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 1080px;
-  margin: 1.5em auto; padding: 0 1em; overflow-wrap: anywhere; }
-h1 { font-size: 1.6em; margin: 0 0 .2em; } h2 { font-size: 1.2em; margin: 1.6em 0 .5em; }
-p.sub { color: var(--quiet); margin: 0 0 1em; } p.note { color: var(--quiet); font-size: .92em; max-width: 62em; }
-ul.evidence { padding-left: 1.2em; margin: .6em 0; max-width: 62em; } ul.evidence li { margin: .15em 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .94em; overflow-wrap: normal; }
-th, td { padding: .3em .7em .3em 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { border-bottom: 2px solid var(--quiet); white-space: nowrap; } td.n, th.n { text-align: right; }
-td.n { white-space: nowrap; }
-td.recipe { font-weight: 600; background: var(--recipe); padding-left: .7em; }
-tr.champion td { background: var(--champion); }
-td.why { font-size: .88em; color: var(--quiet); min-width: 14em; } tr.scrap td { color: var(--alarm); }
-tr.out td { color: var(--quiet); text-decoration: line-through; }
-.bar { display: inline-block; height: .7em; background: var(--accent); vertical-align: middle; margin-right: .5em; }
-.figures img { max-width: 100%; height: auto; display: inline-block; margin: .3em .4em .5em 0; vertical-align: top; }
-.wide { overflow-x: auto; }
-dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1em 1.2em; margin: 0; }
-dt { color: var(--quiet); } dd { margin: 0; }
-@media (max-width: 600px) {
-  body { font-size: 15px; margin: .8em auto; padding: 0 .8em; }
-  dl { grid-template-columns: 1fr; } dd { margin-bottom: .3em; }
-  th, td { padding-right: .5em; }
-}
-@media print {
-  :root { color-scheme: light; --ground: #fff; --card: #fff; --ink: #000; --quiet: #444; --line: #bbb;
-    --accent: #1f5fa8; --recipe: #e3efdd; --champion: #fdf0d8; --alarm: #8a0000; }
-  @page { margin: 15mm; }
-  body { max-width: none; margin: 0; padding: 0; font-size: 10pt; } tr, img, li { break-inside: avoid; }
-  .figures img { padding: 0; max-width: 48%; }
-  table { font-size: 8.5pt; } td.why { min-width: 0; }
-  .wide { overflow: visible; } h2 { break-after: avoid; } * { print-color-adjust: exact; }
-}
-"""
 
 
 def report_page(story: Story) -> str:
@@ -78,7 +38,7 @@ def report_page(story: Story) -> str:
         _facts(story),
     ]
     if beliefs is not None:
-        parts += [_importance(beliefs), _drawn(story, beliefs, truth)]
+        parts += [_importance(state, beliefs), _drawn(story, beliefs, truth)]
     parts += ["<h2>Trials</h2>", _trials(state, truth), _judgments(state)]
     title = escape(f"{state.name}: report")
     shown = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -109,7 +69,7 @@ def _contract(state: State) -> str:
 
 def _subtitle(state: State) -> str:
     reason = f": {state.reason}" if state.reason else ""
-    return f"machine {state.terms.machine}, {state.mode}{reason}"
+    return f"machine {state.terms.machine}, {Words(ENGLISH)(f'mode.{state.mode}')}{reason}"
 
 
 def _facts(story: Story) -> str:
@@ -204,13 +164,13 @@ def _evidence(chosen: Recommended, champion: CampaignTrial) -> list[str]:
     else:
         if chosen.p_better < 0.5:
             said.append("The champion lies close to scrap: the recommended setting is the best where parts are likely.")
-        said.append(f"It is {_percent(chosen.p_better)} likely to be better than the champion.")
+        said.append(f"It is {chance(chosen.p_better)} likely to be better than the champion.")
     if chosen.better_than_known_good is not None:
-        better = _percent(chosen.better_than_known_good)
+        better = chance(chosen.better_than_known_good)
         said.append(f"It is {better} likely to be better than the known-good setting.")
     duels = f"{chosen.won} won, {chosen.lost} lost, {chosen.tied} could not be told"
     made = f"{counted(chosen.parts, 'part')} made with it: {duels}." if chosen.parts else "none was made with it."
-    said.append(f"It is {_percent(chosen.p_valid)} likely to give a part; {made}")
+    said.append(f"It is {chance(chosen.p_valid)} likely to give a part; {made}")
     if chosen.window_valid is not None:
         better = (
             ""
@@ -224,29 +184,30 @@ def _evidence(chosen: Recommended, champion: CampaignTrial) -> list[str]:
     return said
 
 
-def _percent(chance: float) -> str:
-    """A chance; nothing is quite sure."""
-    return ">99%" if chance > _SURE else "<1%" if chance < 1.0 - _SURE else f"{chance:.0%}"
-
-
 def _cost(truth: Truth, setting: Setting) -> str:
     cost = truth.cost(setting)
     return "makes no part" if cost is None else f"{cost:.6g}"
 
 
-def _importance(beliefs: Beliefs) -> str:
+def _importance(state: State, beliefs: Beliefs) -> str:
+    called = _called(state)
     rows = [
-        [(escape(name), ""), (f'<span class="bar" style="width:{200 * share:.0f}px"></span>{share:.0%}', "")]
+        [(escape(called[name]), ""), (f'<span class="bar" style="width:{200 * share:.0f}px"></span>{share:.0%}', "")]
         for name, share in beliefs.importance.items()
     ]
     note = "Each parameter's share of what moves the expected quality over the whole range."
     return f'<h2>What matters</h2>{_table([("parameter", ""), ("share", "")], rows)}<p class="note">{note}</p>'
 
 
+def _called(state: State) -> dict[str, str]:
+    """What people call each parameter."""
+    return {one.name: one.called for one in state.terms.parameters}
+
+
 def _drawn(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
     if not figures.has_matplotlib():
         return f"<p>{NO_FIGURES}</p>"
-    state = story.state
+    state, called = story.state, _called(story.state)
     champion = state.trials[(state.champion or 1) - 1].setting
     maps = [
         (one, uri)
@@ -267,15 +228,15 @@ def _drawn(story: Story, beliefs: Beliefs, truth: Truth | None) -> str:
             "<h2>Maps</h2>",
             f'<p class="note">Pairs of parameters, everything else as in the champion. Along the '
             f"line P(valid) is one half; white ground breaks a constraint.{left_out}</p>",
-            *(_image(uri, f"map of {one.across.name} and {one.down.name}") for one, uri in maps),
+            *(_image(uri, f"map of {called[one.across.name]} and {called[one.down.name]}") for one, uri in maps),
         ]
     parts += [
         "<h2>Slices through the champion</h2>",
         '<p class="note">The chance that a part is better than the champion; below it P(valid). The dashed line is the '
         "champion.</p>",
         *(
-            _image(uri, f"slice along {cut['name']}")
-            for cut, uri in zip(beliefs.slices, figures.slice_figures(beliefs), strict=True)
+            _image(uri, f"slice along {called[cut['name']]}")
+            for cut, uri in zip(beliefs.slices, figures.slice_figures(beliefs, called), strict=True)
         ),
     ]
     return '<div class="figures">' + "".join(parts) + "</div>"
@@ -305,7 +266,8 @@ def _trials(state: State, truth: Truth | None) -> str:
 
 def _outcome(trial: CampaignTrial) -> str:
     if trial.stage is not Stage.DONE:
-        return f"{trial.stage}" + (f": {trial.outcome_reason}" if trial.outcome_reason else "")
+        stage = "waits for approval" if trial.stage is Stage.PROPOSED else f"{trial.stage}"
+        return stage + (f": {trial.outcome_reason}" if trial.outcome_reason else "")
     said = "part" if trial.valid else f"scrap: {trial.outcome_reason}"
     return said + (f"; left out: {trial.excluded}" if trial.excluded else "")
 
@@ -313,8 +275,10 @@ def _outcome(trial: CampaignTrial) -> str:
 def _class(trial: CampaignTrial, champion: int | None) -> str:
     if trial.number == champion:
         return "champion"
-    if trial.stage is not Stage.DONE or trial.excluded:
+    if trial.stage in (Stage.REJECTED, Stage.DROPPED) or trial.excluded:
         return "out"
+    if trial.stage is not Stage.DONE:
+        return ""
     return "" if trial.valid else "scrap"
 
 
@@ -367,8 +331,16 @@ def _table(head: Sequence[Cell], rows: Iterable[Sequence[Cell]], classes: Sequen
     lines = ["<thead><tr>" + "".join(f"<th{_attribute(c)}>{text}</th>" for text, c in head) + "</tr></thead>"]
     for place, row in enumerate(rows):
         own = classes[place] if place < len(classes) else ""
-        lines.append(f"<tr{_attribute(own)}>" + "".join(f"<td{_attribute(c)}>{text}</td>" for text, c in row) + "</tr>")
-    return "<table>" + "\n".join(lines) + "</table>"
+        cells = (
+            f"<td{_attribute(c)}{_labelled(named)}>{text}</td>" for (text, c), (named, _) in zip(row, head, strict=True)
+        )
+        lines.append(f"<tr{_attribute(own)}>" + "".join(cells) + "</tr>")
+    return '<table class="cards">' + "\n".join(lines) + "</table>"
+
+
+def _labelled(head: str) -> str:
+    """What a cell is called where there is no room for a head."""
+    return f' data-label="{head}"' if head else ""
 
 
 def _attribute(classes: str) -> str:

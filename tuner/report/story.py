@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.sentences import no_campaign
+from tuner.basics.text import shown
 from tuner.campaign.events import EVENT
 from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import Stage, State
 from tuner.core.optimizer.records import Memory
-from tuner.errors import TunerError
+from tuner.errors import NoCampaignError, TunerError
 from tuner.journal.store import FILE_NAME, Store
 from tuner.wire.client import Client
 from tuner.wire.messages import EventMessage
@@ -49,8 +50,7 @@ def story_of_journal(directory: Path, name: str, made: datetime) -> Story:
         story = fold_story(name, rows, made)
         known = [row.name for row in store.campaigns()]
     if story is None:
-        hint = nearest(name, known)
-        raise TunerError(f"{directory}: there is no campaign {shown(name)}{hint or ';'} known: {listed(known)}")
+        raise NoCampaignError(f"{directory}: {no_campaign(name, known)}")
     return story
 
 

@@ -12,9 +12,10 @@ from tuner.basics.files import check_writable, make_directory, write_text
 from tuner.basics.text import nearest, shown
 from tuner.config import parse_config
 from tuner.errors import ConfigError, TunerError
+from tuner.setup.about import ABOUT
 from tuner.setup.config_text import config_text, wrong
 from tuner.setup.offered import can_tell, listed_offers, offered
-from tuner.setup.questions import PRACTICE, Answers, Question, next_question, parameter_count
+from tuner.setup.questions import PRACTICE, Answers, Question, next_question, parameter_count, yes_no
 
 CONFIG = "tuner.toml"
 MACHINE = "machine.py"
@@ -97,7 +98,15 @@ def _ask(question: Question, answers: dict[str, Any], asked: list[str], ask: Ask
     """Ask once; a wrong answer leaves the question open, "back" takes the last answer away."""
     default = question.default
     shown_default = "yes" if default is True else "no" if default is False else default
-    hint = f" [{shown_default}]" if default is not None else " [none]" if question.optional else ""
+    hint = (
+        f" [{shown_default}]"
+        if default is not None
+        else " [none]"
+        if question.optional
+        else " [y/n]"
+        if question.read is yes_no
+        else ""
+    )
     pick = " [? asks the machine, #N takes one]" if can_tell(answers, question.key) else ""
     typed = ask.line(f"{question.text}{pick}{hint} ").strip()
     if typed in BACK:
@@ -111,7 +120,11 @@ def _ask(question: Question, answers: dict[str, Any], asked: list[str], ask: Ask
         if not typed:
             return
     if typed == "?":
-        ask.say(question.about or "An empty line takes what is in brackets; `back` goes to the question before.")
+        ask.say(
+            question.about
+            or ABOUT.get(question.key.rpartition(".")[2])
+            or "An empty line takes what is in brackets; `back` goes to the question before."
+        )
         return
     if not typed and not question.optional and default is None:
         ask.say("Please answer; `?` tells more, `back` goes to the question before.")

@@ -23,6 +23,20 @@ _WINDOW = 'text such as "22:00-06:00"'
 _LIMITS = (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than"))
 _UNITS = {"_s": "s", "_minutes": "min", "_hours": "h", "_megabytes": "MB", "_ms": "ms", "_bytes": "B", "_baud": "baud"}
 _NO_UNIT = ("quiet_hours",)  # times of day, not a number of hours
+# keys that mean nearly the same, or are mistaken for one another
+SEE_ALSO = {
+    "step": ("resolution", "step_limit"),
+    "resolution": ("step", "step_limit", "tolerance"),
+    "step_limit": ("rate_limit", "resolution"),
+    "rate_limit": ("step_limit",),
+    "tolerance": ("resolution",),
+    "quiet_hours": ("breaks", "shifts"),
+    "breaks": ("quiet_hours",),
+    "change_cost": ("manual",),
+    "manual": ("change_cost",),
+    "name": ("label",),
+    "label": ("name",),
+}
 _OF_PARAMETER = ("low", "high", "start", "step", "step_limit", "tolerance", "resolution")
 
 

@@ -128,11 +128,11 @@ def _parameter(answers: Answers, place: int) -> Iterator[Question]:
         yield from _number(answers, key, which, sample)
     more = place + 1 < len(_SAMPLE)
     if "manual" in Continuous.model_fields:
-        yield Question(key("manual"), f"Does a person change {which} by hand?", _yes_no, default=False)
+        yield Question(key("manual"), f"Does a person change {which} by hand?", yes_no, default=False)
     if "change_cost" in Continuous.model_fields:
         asked = f"Is {which} hard to change: as much as how many parts?"
         yield Question(key("change_cost"), asked, _not_negative, optional=True)
-    yield Question(key("more"), "Another parameter?", _yes_no, sample=more, about="Three to eight are usual.")
+    yield Question(key("more"), "Another parameter?", yes_no, sample=more, about="Three to eight are usual.")
 
 
 def _number(answers: Answers, key: Callable[[str], str], which: str, sample: dict[str, Any]) -> Iterator[Question]:
@@ -196,7 +196,7 @@ def _manners(answers: Answers) -> Iterator[Question]:
     yield Question("scrap", "After how many scrap parts is it to end?", _whole(0), optional=True)
     yield Question("settling_parts", "How many parts are to be thrown away after a change?", _whole(0), default=0)
     yield Question("settling_s", "How many seconds must the machine settle after a change?", _not_negative, default=0.0)
-    yield Question("approval", "Is an engineer to approve every setting before it is sent?", _yes_no, default=True)
+    yield Question("approval", "Is an engineer to approve every setting before it is sent?", yes_no, default=True)
     yield Question("timezone", "Time zone of the shifts?", str, default=local_timezone())
     yield Question("quiet_hours", "When is nobody there to look at parts, such as 22:00-06:00?", _texts, optional=True)
     yield Question("breaks", "Breaks, such as 09:00-09:15, 12:00-12:30?", _texts, optional=True)
@@ -288,7 +288,8 @@ def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
     return read
 
 
-def _yes_no(text: str) -> bool:
+def yes_no(text: str) -> bool:
+    """Whether yes was typed."""
     if text.lower() not in (*_YES, *_NO):
         raise ValueError("y or n")
     return text.lower() in _YES

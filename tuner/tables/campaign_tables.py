@@ -59,7 +59,12 @@ _LOOKS = (
     Column("left_tag", "text", "its part"),
     Column("right", "whole", "trial on the right"),
     Column("right_tag", "text", "its part"),
-    Column("why", "text", "new: a new part; repeat: asked again to learn the noise; reduel: the champion again"),
+    Column(
+        "why",
+        "text",
+        "new: a new part; again: asked again, its answer may be a slip; compare: a further comparison; "
+        "repeat: asked again to learn the noise; reduel: the champion again",
+    ),
     Column("asked_at", "time", "when it was asked", "UTC"),
     Column("judgment", "whole", "the judgment that answers it; empty: none"),
     Column("closed", "text", "why it needed no answer; empty: it did"),

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.sentences import no_campaign
+from tuner.basics.text import shown
 from tuner.campaign.evolve import Recorded, evolve, parsed
 from tuner.campaign.state import State
-from tuner.errors import TunerError
+from tuner.errors import NoCampaignError, TunerError
 from tuner.journal.store import FILE_NAME, Store
 from tuner.report.story import read_history
 from tuner.wire.client import Client
@@ -54,8 +55,7 @@ def history_of_journal(file: Path, name: str) -> History:
         found = history_of(name, _rows(store, name))
         known = [row.name for row in store.campaigns()]
     if found is None:
-        hint = nearest(name, known)
-        raise TunerError(f"{file.parent}: there is no campaign {shown(name)}{hint or ';'} known: {listed(known)}")
+        raise NoCampaignError(f"{file.parent}: {no_campaign(name, known)}")
     return found
 
 

@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tuner.basics.files import csv_cell
-from tuner.basics.text import counted
+from tuner.basics.text import chance, counted
 from tuner.campaign.state import Stage, State
 from tuner.errors import TunerError
 
 Value = float | int | str
 
 # what ends a window; where it is the parameter's own limit nothing is said
-_ENDS = {"valid": "scrap beyond", "better": "no better beyond", "constraint": "a constraint"}
-_COLUMNS = ("parameter", "unit", "recommended", "champion", "known_good")
+_ENDS = {"valid": "scrap beyond", "better": "no better beyond", "constraint": "a constraint at"}
+_COLUMNS = ("called", "unit", "recommended", "champion", "known_good")
 
 
 class NoRecipeError(TunerError):
@@ -46,17 +46,29 @@ class Line:
     window_options: tuple[str, ...] = ()
     window_below: str = ""
     window_above: str = ""
+    label: str = ""
+
+    @property
+    def called(self) -> str:
+        """What people call it."""
+        return self.label or self.parameter
 
     @property
     def window(self) -> str:
         """For people."""
         if self.window_low is None or self.window_high is None:
             return ", ".join(self.window_options)
+        return f"{_shown(self.window_low)} to {_shown(self.window_high)}"
+
+    @property
+    def window_ends(self) -> str:
+        """What ends the window, where that is no limit of the parameter's own."""
         ends = [
-            _shown(end) + (f" ({_ENDS[why]})" if why in _ENDS else "")
+            f"{_ENDS[why]} {_shown(end)}"
             for end, why in ((self.window_low, self.window_below), (self.window_high, self.window_above))
+            if why in _ENDS
         ]
-        return " to ".join(ends)
+        return f"  {self.called}: {', '.join(ends)}" if ends else ""
 
 
 @dataclass(frozen=True)
@@ -151,15 +163,17 @@ class Recipe:
         if found.keep:
             said.append("Nothing is believed better than the known-good setting: keep it.")
         if found.better_than_known_good is not None:
-            said.append(f"It is {found.better_than_known_good:.0%} likely to be better than the known-good setting.")
+            said.append(
+                f"It is {chance(found.better_than_known_good)} likely to be better than the known-good setting."
+            )
         said += self._window()
         if found.parts_made:
             duels = f"{found.parts_won} won, {found.parts_lost} lost, {found.parts_tied} could not be told"
             return [*said, f"{counted(found.parts_made, 'part')} made at the recommended setting so far: {duels}."]
         return [
             *said,
-            f"The model gives the recommended setting {found.p_better:.0%} to be better than the champion and "
-            f"{found.p_valid:.0%} to make a part.",
+            f"The model gives the recommended setting {chance(found.p_better)} to be better than the champion and "
+            f"{chance(found.p_valid)} to make a part.",
             "No part was made at it yet: make some and look at them before it becomes the recipe.",
         ]
 
@@ -174,7 +188,8 @@ class Recipe:
         )
         return [
             "The window says how far each parameter may wander alone while a part stays "
-            f"{found.window_valid:.0%} likely{better}."
+            f"{found.window_valid:.0%} likely{better}.",
+            *(line.window_ends for line in self.lines if line.window_ends),
         ]
 
 
@@ -227,6 +242,7 @@ def recipe(name: str, state: State, found: Mapping[str, Any] | None) -> Recipe:
             tuple(windows.get(p.name, {}).get("options", ())),
             windows.get(p.name, {}).get("below", ""),
             windows.get(p.name, {}).get("above", ""),
+            p.label or "",
         )
         for p in state.terms.parameters
     )

@@ -41,11 +41,13 @@ class Link:
         requests: The endpoint that answers requests.
         events: The endpoint that publishes events; None: the daemon is asked for it.
         key: Who the client is; needed over tcp, unused over ipc, where the rights of the file decide.
+        state: The state directory by which it was found; empty: by default. None: by its endpoint.
     """
 
     requests: str
     events: str | None = None
     key: "ClientKey | None" = None
+    state: str | None = None
 
     def __post_init__(self) -> None:
         for endpoint in filter(None, (self.requests, self.events)):
@@ -66,8 +68,8 @@ class Link:
         service = SERVICE / Path(there.requests.removeprefix("ipc://")).name
         if state_directory is None and not Path(there.requests.removeprefix("ipc://")).exists() and service.exists():
             events = f"ipc://{SERVICE / Path(there.events.removeprefix('ipc://')).name}"
-            return cls(_best(f"ipc://{service}"), events)
-        return cls(_best(there.requests), there.events)
+            return cls(_best(f"ipc://{service}"), events, state="")
+        return cls(_best(there.requests), there.events, state=str(state_directory or ""))
 
     def with_events(self, published: str) -> Self:
         """Take over where the daemon says it publishes.

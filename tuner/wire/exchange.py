@@ -1,5 +1,6 @@
 """One request and its reply, without sockets: what is sent, how long to wait, what the answer means."""
 
+import shlex
 import struct
 import time
 import uuid
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from zmq.constants import Event
 
-from tuner.basics.sentences import say
+from tuner.basics.sentences import Sentence, say
 from tuner.basics.text import listed, nearest, shown
 from tuner.basics.vocabulary import Lane, Status
 from tuner.errors import DeniedError
@@ -109,8 +110,7 @@ def answer(reply: Reply, model: type[M]) -> M:
 def no_reply(link: Link, request: Request, waited_s: float, hint: str, *, sent: bool) -> NoReplyError:
     """What to tell when no answer came."""
     if not sent:
-        start = say("link.running") if is_encrypted(link.requests) else say("link.start")
-        text = say("link.nobody", endpoint=link.requests, hint=hint or start)
+        text = say("link.nobody", endpoint=link.requests, hint=hint or _how_to_start(link))
     else:
         doubt = OPS[request.op].command or OPS[request.op].status is Status.ACCEPTED
         told = {
@@ -121,6 +121,13 @@ def no_reply(link: Link, request: Request, waited_s: float, hint: str, *, sent: 
         }
         text = say("link.in_doubt", **told, id=request.id) if doubt else say("link.no_reply", **told)
     return NoReplyError(text, request, sent=sent)
+
+
+def _how_to_start(link: Link) -> Sentence:
+    """What to type so that the daemon is found where it was looked for."""
+    if link.state is None or is_encrypted(link.requests):
+        return say("link.running")
+    return say("link.start_there", state=shlex.quote(link.state)) if link.state else say("link.start")
 
 
 class Pacing:

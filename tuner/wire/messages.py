@@ -278,6 +278,8 @@ class CampaignLine(Telling, Told):
     contract: ContractView | None = Field(None, description="the scrap contract; None: there is none")
     earlier: list[EarlierView] = Field(default_factory=list, description="what was imported from earlier campaigns")
     restrictions: list[RestrictionView] = Field(default_factory=list, description="what is allowed for a while")
+    champion_tag: str | None = Field(None, description="the tag on the champion's part")
+    answers: int = Field(0, description="answers that count")
 
 
 class SetAside(Telling, Told):

@@ -3,9 +3,11 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.progress import Progress
 from scipy.stats import binom, binomtest
 
 from tuner.cli.main import cli
+from tuner.cli.rehearse import _Bar
 from tuner.config import parse_config
 from tuner.config.to_space import campaign_space
 from tuner.lab.rehearse.expectation import as_text, expectation
@@ -149,12 +151,23 @@ def test_how_sure_rehearsals_are_is_told_by_intervals_that_hold_in_95_of_100(one
     assert bought.better.low == pytest.approx(binomtest(hits, runs).proportion_ci(0.95, "wilson").low, abs=1e-3)
 
 
-def test_when_the_time_is_up_no_rehearsal_is_begun_and_there_are_some_of_both_budgets(tmp_path):
+def test_when_the_time_is_up_what_is_under_way_is_given_up_once_there_is_one_rehearsal(tmp_path):
     (tmp_path / "press.toml").write_text(PRESS)
     words = ["rehearse", str(tmp_path / "press.toml"), "--minutes", "0", "--trials", "2", "--jobs", "2", "--json"]
     shown = CliRunner().invoke(cli, words)
     assert shown.exit_code == 0, shown.output
-    assert [(one["trials"], one["runs"]) for one in json.loads(shown.stdout)["bought"]] == [(1, 1), (2, 1), (4, 1)]
+    assert [(one["trials"], one["runs"]) for one in json.loads(shown.stdout)["bought"]][:2] == [(1, 1), (2, 1)]
+    assert "of 60 rehearsals in " in shown.stderr
+    assert "more of them with --minutes" in shown.stderr
+
+
+def test_the_bar_does_not_say_that_all_is_done_while_a_rehearsal_is_waited_for():
+    with Progress(disable=True) as progress:
+        bar = _Bar(progress, 60, limit_s=1e-9)
+        bar.told(1, 3)
+        (task,) = progress.tasks
+        assert task.total is None
+        assert "waiting for the first rehearsal" in task.description
 
 
 def test_any_adapter_s_campaign_is_rehearsed_and_a_wrong_file_is_not(tmp_path):

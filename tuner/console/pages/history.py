@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rich.text import Text
 
+from tuner.basics.sentences import say
 from tuner.basics.vocabulary import Stage
 from tuner.console.campaign_text import brief, fit
 from tuner.console.keyboard import HISTORY, Key
@@ -18,6 +19,7 @@ from tuner.wire.aio import AsyncClient
 from tuner.wire.messages import CampaignView, JudgmentView, TrialView
 
 CIRCLE = "↻"
+NO_REASON = "answer.taken_back"  # told where nobody gave one
 COLUMNS = ("tag", "outcome", "judgment", "setting", "at")
 _LEAST_OF_CIRCLE = 3
 _MOST, _BRIEF = 100, 10  # trials that are asked for at a time
@@ -111,7 +113,9 @@ def judged(words: Words, trial: TrialView, judgment: JudgmentView, tags: dict[in
     if judgment.looks > 1:
         text += " " + words("history.looks", agreeing=judgment.agreeing, looks=judgment.looks)
     if judgment.retracted is not None:
-        text += " " + words("history.retracted", reason=judgment.retracted or "-")
+        alone = say(NO_REASON)
+        given = judgment.retracted not in ("", alone)
+        text += " " + (words("history.retracted", reason=judgment.retracted) if given else words.told(alone))
     return text
 
 

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
+from tuner.basics.vocabulary import Mode
 from tuner.console.keyboard import Key, obstacle
 from tuner.console.language import Words
 from tuner.wire.messages import CampaignView, Welcome
@@ -56,11 +57,12 @@ class KeyCell(Touchable):
         super().__init__(lambda: press(key), classes="key")
         self.key = key
 
-    def put(self, words: Words, *, live: bool) -> None:
+    def put(self, words: Words, *, live: bool, mode: str = "") -> None:
         """Show the key; what does nothing now is dim but stays where it is."""
+        held = self.key.action == "hold" and mode == Mode.HELD
         text = Text(no_wrap=True)
         text.append(f" {self.key.shown} ", "bold reverse" if live else "dim reverse")
-        text.append(words(self.key.text), "" if live else "dim")
+        text.append(words("key.go_on" if held else self.key.text), "" if live else "dim")
         self.draw(text)
 
 
@@ -81,7 +83,7 @@ class KeyBar(Vertical):
     def put(self, words: Words, view: CampaignView | None, rights: Welcome | None) -> None:
         """Show all keys in a language; those are dim that do nothing now."""
         for cell in self.query(KeyCell):
-            cell.put(words, live=obstacle(cell.key, view, rights) is None)
+            cell.put(words, live=obstacle(cell.key, view, rights) is None, mode="" if view is None else view.mode)
             cell.set_class(not cell.key.on_bar(view), "absent")
         for row in self.query(".keys"):
             row.set_class(all(cell.has_class("absent") for cell in row.children), "absent")

@@ -76,6 +76,10 @@ class MainScreen(Screen[None]):
         self.set_class(event.size.width >= WIDE_FROM and event.size.height >= TALL_FROM, "large")
         self.call_after_refresh(self.put)
 
+    def on_screen_suspend(self) -> None:
+        """Another screen is on top: the time of an answer stands still."""
+        self.console.actions.question_hidden()
+
     def on_screen_resume(self) -> None:
         """What happened while another screen was on top."""
         self.put()

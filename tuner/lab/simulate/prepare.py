@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.sentences import no_campaign
 from tuner.config import Campaign, load_config
 from tuner.config.campaign import Questions
 from tuner.errors import ConfigError
@@ -22,8 +22,7 @@ def named_campaign(path: Path, name: str | None = None) -> Campaign:
     """
     campaigns = {campaign.name: campaign for campaign in load_config(path).campaigns}
     if name is not None and name not in campaigns:
-        hint = nearest(name, campaigns) or ";"
-        raise ConfigError(f"{path}: there is no campaign {shown(name)}{hint} known: {listed(campaigns)}")
+        raise ConfigError(f"{path}: {no_campaign(name, campaigns)}")
     return campaigns[name] if name is not None else next(iter(campaigns.values()))
 
 

@@ -18,6 +18,7 @@ from tuner.lab.simulate.results import RunResult
 
 T = TypeVar("T")
 R = TypeVar("R")
+_LOOK_S = 0.5
 _TOLD, _DONE, _FAILED = "told", "done", "failed"
 
 
@@ -38,10 +39,12 @@ def side_by_side(
     jobs: int,
     told: TellProgress,
     wanted: Callable[[T], bool] = lambda task: True,
+    over: Callable[[], bool] | None = None,
 ) -> Iterator[R]:
     """Yield what a function of a module makes of each task, in the order in which they end; tasks go by their names.
 
-    The first that is not wanted any more when its turn comes is left out, with all after it.
+    The first that is not wanted any more when its turn comes is left out, with all after it. `over` is asked now and
+    then: what is under way when it says so is given up.
     """
     waiting = list(tasks)[::-1]
     with contextlib.ExitStack() as stack:
@@ -54,8 +57,10 @@ def side_by_side(
 
         for worker in workers:
             begin(worker)
-        while busy:
-            for worker in [one for one in wait(list(busy)) if isinstance(one, Connection)]:
+        while busy and not (over is not None and over()):
+            for worker in [
+                one for one in wait(list(busy), None if over is None else _LOOK_S) if isinstance(one, Connection)
+            ]:
                 word, message = _received(worker, busy[worker])
                 if word == _TOLD:
                     told(*message)
