@@ -70,7 +70,7 @@ def test_a_window_is_told_where_the_model_gives_one(state):
     assert "  x1: scrap beyond 3" in lines
     assert max(map(len, lines[:5])) <= 80
     sure = recipe_of("press", known, {**found, "better_than_known_good": 0.9999, "p_valid": 1.0}).as_text()
-    assert ">99% likely to be better" in sure
+    assert ">99 % likely to be better" in sure
     assert "100%" not in sure
     assert "It is 81% likely to be better than the known-good setting." in lines
     assert any(line.endswith("95% likely, and 75% likely to be better than the known-good setting.") for line in lines)

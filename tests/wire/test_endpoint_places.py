@@ -10,7 +10,7 @@ def test_without_a_daemon_of_ones_own_the_service_is_found(tmp_path, monkeypatch
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "requests.sock").touch()
     assert Link.local(None, {}, tmp_path) == Link(
-        f"ipc://{tmp_path}/run/requests.sock", f"ipc://{tmp_path}/run/events.sock"
+        f"ipc://{tmp_path}/run/requests.sock", f"ipc://{tmp_path}/run/events.sock", state=""
     )
     own = tmp_path / ".local/state/tuner/requests.sock"
     own.parent.mkdir(parents=True)

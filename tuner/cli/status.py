@@ -7,8 +7,8 @@ from rich.table import Table
 
 from tuner.basics.sentences import ENGLISH, tell
 from tuner.basics.text import counted
+from tuner.basics.vocabulary import Mode
 from tuner.cli.connection import connected
-from tuner.console.language import Words
 from tuner.wire.client import Client
 from tuner.wire.messages import CampaignLine, EarlierView, StatusBody
 
@@ -86,7 +86,7 @@ def _earlier(one: EarlierView) -> str:
 
 def _cells(line: CampaignLine) -> list[str]:
     colour = "red" if line.fault else _COLOURS.get(line.mode, "")
-    mode = escape(Words(ENGLISH)(f"mode.{line.mode}"))
+    mode = "Tuning" if line.mode == Mode.EXECUTE else escape(line.mode)  # as the console says it
     return [
         escape(line.name),
         escape(line.machine_name),
