@@ -184,11 +184,11 @@ class Recipe:
         better = (
             ""
             if found.window_better is None
-            else f", and {found.window_better:.0%} likely to be better than the known-good setting"
+            else f", and {chance(found.window_better)} likely to be better than the known-good setting"
         )
         return [
             "The window says how far each parameter may wander alone while a part stays "
-            f"{found.window_valid:.0%} likely{better}.",
+            f"{chance(found.window_valid)} likely{better}.",
             *(line.window_ends for line in self.lines if line.window_ends),
         ]
 
