@@ -71,9 +71,10 @@ def test_a_window_is_told_where_the_model_gives_one(state):
     assert max(map(len, lines[:5])) <= 80
     sure = recipe_of("press", known, {**found, "better_than_known_good": 0.9999, "p_valid": 1.0}).as_text()
     assert ">99 % likely to be better" in sure
-    assert "100%" not in sure
+    assert "100 %" not in sure
     assert "It is 81 % likely to be better than the known-good setting." in lines
-    assert any(line.endswith("95 % likely, and 75 % likely to be better than the known-good setting.") for line in lines)
+    window = "95 % likely, and 75 % likely to be better than the known-good setting."
+    assert any(line.endswith(window) for line in lines)
     assert lines[4].endswith("a, b")
     assert json.loads(made.as_json())["lines"][0]["window_high"] == 4.5
     assert made.as_csv().splitlines()[1].endswith("3.0,4.5,,valid,limit,")
