@@ -1,4 +1,4 @@
-"""One BLAS thread, because two are slower and replay is bit for bit only with one; and threads that stand back."""
+"""One BLAS thread, because two are slower and replay is bit for bit only with one; and a thread for hard work."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,6 @@ from typing import TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-_MODEST = 10  # the niceness of work that may wait
 
 _NAMES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -20,8 +19,12 @@ def one_blas_thread() -> None:
         os.environ[name] = "1"
 
 
-async def in_background(work: Callable[[*Ts], T], *arguments: *Ts) -> T:
-    """Do hard work in a thread that stands back: whoever waits for something else gets the processor first."""
+async def in_own_thread(work: Callable[[*Ts], T], *arguments: *Ts) -> T:
+    """Do hard work in a thread of its own, which waits for no other's.
+
+    It has the priority of the process. A thread that stands back gets so little of a busy machine that a hash of a
+    tenth of a second took over ten, and while it has the interpreter's lock the event loop waits for it too.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -36,19 +39,11 @@ async def in_background(work: Callable[[*Ts], T], *arguments: *Ts) -> T:
     def run() -> None:
         result, failure = None, None
         try:
-            _stand_back()
             result = work(*arguments)
         except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
             failure = error
         with contextlib.suppress(RuntimeError):  # the loop has ended, and who waited with it
             loop.call_soon_threadsafe(settle, result, failure)
 
-    threading.Thread(target=run, name=f"background {work.__name__}", daemon=True).start()
+    threading.Thread(target=run, name=work.__name__, daemon=True).start()
     return await done
-
-
-def _stand_back() -> None:
-    """This thread only: Linux has a niceness for each."""
-    number = threading.get_native_id()
-    with contextlib.suppress(OSError):  # where a sandbox forbids it, the work is as good
-        os.setpriority(os.PRIO_PROCESS, number, max(_MODEST, os.getpriority(os.PRIO_PROCESS, number)))

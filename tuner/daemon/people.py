@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from tuner.basics.names import NameProblemError, person_name
 from tuner.basics.sentences import say
-from tuner.basics.threads import in_background
+from tuner.basics.threads import in_own_thread
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
@@ -173,11 +173,11 @@ class People:
             client = f"key {key}" if key else "local"
             tries = self._slow_down(person.name if person is not None else f" {key}", client)
             if badge is not None:
-                found = await in_background(_badge_hash, badge)
+                found = await in_own_thread(_badge_hash, badge)
                 person = next((one for one in self._file.people.values() if one.badge == found), None)
                 right = person is not None
             else:
-                right = await in_background(_verify, (person.pin if person else None) or _NOBODY, pin or "")
+                right = await in_own_thread(_verify, (person.pin if person else None) or _NOBODY, pin or "")
             if person is None or not right or person.disabled:
                 tries.count, tries.wrong_s = tries.count + 1, self.clock()
                 if tries.count >= FREE_TRIES:
@@ -248,9 +248,9 @@ class People:
     async def _secrets(self, name: str, pin: str | None, badge: str | None) -> dict[str, str]:
         found = {}
         if pin is not None:
-            found["pin"] = await in_background(_pin_hash, _checked_pin(pin))
+            found["pin"] = await in_own_thread(_pin_hash, _checked_pin(pin))
         if badge is not None:
-            found["badge"] = await in_background(_badge_hash, badge)
+            found["badge"] = await in_own_thread(_badge_hash, badge)
             if any(one.badge == found["badge"] and one.name != name for one in self._file.people.values()):
                 raise Refusal("exists", say("people.badge_taken"))
         return found
