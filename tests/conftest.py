@@ -14,7 +14,7 @@ pytest_plugins = ["tests.warm", "tests.leaks"]
 # a busy machine is slow, and that is no failure: neither of an example nor of the making of one; `make test` tries the
 # same examples everywhere, so that nobody's run fails by luck; `make test-all` looks for new ones
 settings.register_profile(
-    "steady", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "steady", max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("random", settings.get_profile("steady"), max_examples=100, derandomize=False)
 HERE = Path(__file__).parent

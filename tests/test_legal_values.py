@@ -139,6 +139,7 @@ def test_the_nearest_legal_number_is_legal_and_the_optimisers(table, number):
         assert nearest in {core.level(0), core.level(domain.levels - 1)} or domain.low < nearest < domain.high
 
 
+@pytest.mark.slow
 def test_a_fine_grid_far_from_zero_has_the_same_values_for_all():
     table = {"kind": "stepped", "low": 100000.1, "high": 100000.2, "step": 1e-7, "start": 100000.15}
     parameter = PARAMETER.validate_python({**table, "name": "p"})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, until
 from tests.patience import PATIENT_S
 from tests.warm import WARM
 
@@ -40,3 +40,13 @@ def test_a_daemon_is_a_child_that_signals_reach_and_that_tells_how_it_ended(star
         assert running.process.wait(PATIENT_S) == -signal.SIGKILL
         running.start()
         assert running.stop() == 0
+
+
+def test_what_a_daemon_starts_is_what_was_forked_for_it_and_nothing_has_to_be_started_again():
+    with daemon(campaign_text()) as running:
+        running.start()
+        with running.client() as client:
+            until(client, "press", lambda view: view.n > 8)
+        assert running.stop() == 0
+        assert "WARNING" not in running.log()
+        assert "Warning" not in running.log()

@@ -7,6 +7,7 @@ with the fixture `cold`, everything is started as users start it.
 
 import ctypes
 import json
+import multiprocessing.util
 import os
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,8 @@ ROOT = Path(__file__).parents[1]
 SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from tests.warm_process import serve; serve(sys.argv[2])"
 FIXED = ("PYTHON", "LANG", "LC_", "OPENBLAS", "OMP")  # what Python reads only when it starts
 PR_SET_CHILD_SUBREAPER = 36
+MODULES = ("tuner", "tuner.cli.attended")
+AS_EVER = multiprocessing.util.spawnv_passfds
 
 
 class Warm:
@@ -40,20 +44,33 @@ class Warm:
         """The number of a forked process; None for what is not `python -m tuner`, or in surroundings of its own."""
         words, environ = given["args"], given["env"] or os.environ
         own = ("shell", "preexec_fn", "executable", "cwd", "pass_fds")
-        if self.cold or isinstance(words, str) or list(words[:3]) != [sys.executable, "-m", "tuner"]:
+        if isinstance(words, str) or any(given[name] for name in own):
             return None
-        if any(given[name] for name in own) or _fixed(environ) != self._fixed:
+        python, *rest = (os.fspath(word) for word in words)
+        rest = rest[rest[:1] == ["-P"] :]
+        if python != sys.executable or rest[:1] != ["-m"] or rest[1] not in MODULES:
             return None
-        wanted = {
-            "words": [os.fspath(word) for word in words[3:]],
-            "environ": dict(environ),
-            "session": given["start_new_session"],
-            "parent": os.getpid(),
-        }
-        with self._lock:
-            return self._forked(json.dumps(wanted).encode(), streams(given))
+        wanted = {"module": rest[1], "words": rest[2:], "session": given["start_new_session"]}
+        return self._forked(wanted, environ, streams(given))
 
-    def _forked(self, message: bytes, descriptors: list[int]) -> int:
+    def spawn(self, path: bytes, words: list[Any], passed: list[int]) -> int:
+        """What multiprocessing starts; a process of its own kind `spawn` is forked too."""
+        code, *argv = [os.fsdecode(word) for word in words][words.index("-c") + 1 :]
+        pid = None
+        if "from multiprocessing.spawn import" in code:
+            wanted = {"code": code, "argv": argv, "passed": list(passed), "session": False}
+            pid = self._forked(wanted, os.environ, [0, 1, 2, *passed])
+        return AS_EVER(path, words, passed) if pid is None else pid
+
+    def _forked(self, wanted: Given, environ: Mapping[str, str], descriptors: list[int]) -> int | None:
+        """The number of a process that becomes what is wanted; None where it must be started as users start it."""
+        if self.cold or _fixed(environ) != self._fixed:
+            return None
+        message = json.dumps({**wanted, "environ": dict(environ), "parent": os.getpid()}).encode()
+        with self._lock:
+            return self._asked_for(message, descriptors)
+
+    def _asked_for(self, message: bytes, descriptors: list[int]) -> int:
         """Ask for a process; while this one is a subreaper, what the other leaves behind becomes its child."""
         self._begin()
         prctl = ctypes.CDLL(None).prctl
@@ -90,15 +107,17 @@ class Warm:
 
 
 def _fixed(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if name.startswith(FIXED) and "HASH" not in name}
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")  # tuner sets them if nobody did
+    return {name: value for name, value in environ.items() if name.startswith(FIXED) and "HASH" not in name} | threads
 
 
 WARM = Warm()
 
 
 def pytest_configure() -> None:
-    """From now on Popen forks."""
+    """From now on Popen and multiprocessing fork."""
     intercept(WARM.start)
+    multiprocessing.util.spawnv_passfds = WARM.spawn
 
 
 def pytest_unconfigure() -> None:

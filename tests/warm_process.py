@@ -92,7 +92,7 @@ def _import_everything() -> None:
 
 def _fork(asked: socket.socket) -> dict[str, Any] | None:
     """Fork by way of a process that ends at once, so that the new one gets another parent; what it is to be."""
-    length, descriptors, _, _ = socket.recv_fds(asked, 4, 3)
+    length, descriptors, _, _ = socket.recv_fds(asked, 4, 16)
     wanted: dict[str, Any] = json.loads(asked.makefile("rb").read(int.from_bytes(length, "big")))
     between = os.fork()
     if between:
@@ -106,21 +106,23 @@ def _fork(asked: socket.socket) -> dict[str, Any] | None:
         os._exit(0)
     while os.getppid() != wanted["parent"]:
         time.sleep(0.001)
-    for place, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, place)
-        os.close(descriptor)
-    return wanted
+    return {**wanted, "descriptors": descriptors}
 
 
 def _become(wanted: dict[str, Any]) -> None:
-    """Run `python -m tuner` with these words."""
+    """Run `python -m tuner` with these words, or the code with which multiprocessing starts a process."""
     if wanted["session"]:
         os.setsid()
+    _place(wanted["descriptors"], [0, 1, 2, *wanted.get("passed", [])])
     _begin_anew(wanted["environ"])
+    if "code" in wanted:
+        sys.argv = ["-c", *wanted["argv"]]
+        exec(wanted["code"], {"__name__": "__main__"})  # noqa: S102 - what would have been started
+        return
     if wanted["words"][:1] == ["run"]:
         Reserve()
     sys.argv = ["tuner", *wanted["words"]]
-    runpy.run_module("tuner", run_name="__main__", alter_sys=True)
+    runpy.run_module(wanted["module"], run_name="__main__", alter_sys=True)
 
 
 def _begin_anew(environ: dict[str, str]) -> None:
@@ -209,4 +211,5 @@ def _place(descriptors: list[int], places: list[int]) -> None:
         os.dup2(descriptor, place)
     kept = sorted(places)
     for low, end in zip([-1, *kept], [*kept, 2000], strict=True):
-        os.closerange(low + 1, end)
+        if low + 1 < end:  # closerange(0, 0) closes all there are: it asks the kernel for those from 0 to -1
+            os.closerange(low + 1, end)

@@ -1,6 +1,7 @@
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from tuner.cli.main import cli
@@ -25,6 +26,7 @@ def test_proposals_that_the_model_did_not_make_are_found(tmp_path):
     assert "press trial 2: " in shown.stderr
 
 
+@pytest.mark.slow
 def test_another_version_s_proposals_are_named_as_such_and_do_not_excuse_this_one_s(tmp_path):
     with Store.open(tmp_path / FILE_NAME) as store:
         for name, engine in (("old", "tuner 0.1.0"), ("new", engine_name())):

@@ -26,7 +26,7 @@ asyncio.run(main())
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("busy", ["one", "all"])
+@pytest.mark.parametrize("busy", [pytest.param("one", marks=pytest.mark.slow), "all"])
 async def test_no_process_outlives_a_daemon_that_is_killed(busy):
     command = [sys.executable, "-c", DAEMON, busy]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:  # noqa: ASYNC220 - our own code

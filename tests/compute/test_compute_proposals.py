@@ -49,6 +49,7 @@ async def test_what_cannot_be_computed_anywhere_is_a_sentence():
             await next_step(pool, {"state": {}}, SOON_S)
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_the_same_sentence_comes_from_the_daemon_itself(monkeypatch):
     monkeypatch.setattr(proposals, "CHEAP_S", 0.0)

@@ -13,6 +13,7 @@ from tuner.console import session as sessions
 pytestmark = pytest.mark.asyncio
 
 
+@pytest.mark.slow
 async def test_a_failed_reload_is_an_alarm_on_console_and_page_in_the_readers_language_until_it_is_mended(monkeypatch):
     monkeypatch.setattr(sessions, "LOOK_AGAIN_S", 0.05)
     with daemon(campaign_text("press", trials=500)) as running:

@@ -55,7 +55,7 @@ def test_what_is_no_pixmap_is_not_drawn(tmp_path):
         assert picture_of(photo) is None, photo
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((160, 50), marks=pytest.mark.slow)])
 def test_the_parts_are_seen_in_the_duel_and_nothing_of_the_setting_is_cut(tmp_path, size):
     async def look(running):
         async with console(running, "press", size) as hands:
@@ -75,6 +75,7 @@ def test_the_parts_are_seen_in_the_duel_and_nothing_of_the_setting_is_cut(tmp_pa
         asyncio.run(look(running))
 
 
+@pytest.mark.slow
 def test_parts_are_drawn_anew_when_a_second_column_takes_room_from_the_first(tmp_path):
     with daemon(campaign_text("press", trials=500, machine=f'pictures = "{tmp_path}"')) as running:
         running.start()

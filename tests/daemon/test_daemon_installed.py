@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.daemon.running import campaign_text, daemon, until
 from tests.daemon.scripted import install
 
@@ -16,6 +18,7 @@ class OvenAdapter(SimulatedAdapter):
 '''
 
 
+@pytest.mark.slow
 def test_an_adapter_that_was_installed_since_makes_parts_after_a_reload(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(ROOT))))
     before = campaign_text("press", autostart=False)

@@ -135,6 +135,7 @@ def test_a_new_journal_that_was_taken_away_is_missed_at_the_next_start():
         assert "is gone or empty, but it had" in running.log()
 
 
+@pytest.mark.slow
 def test_damage_far_back_is_found_after_the_start_and_before_the_next():
     with daemon(campaign_text(trials=2)) as running:
         running.start()

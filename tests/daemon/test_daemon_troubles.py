@@ -35,6 +35,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENT_S, check=False)
 
 
+@pytest.mark.slow
 def test_a_part_that_takes_longer_than_drain_s_is_given_up_and_the_machine_goes_home():
     with daemon("") as running:
         remembering(running)

@@ -173,6 +173,7 @@ def check_home(shop: Shop, name: str) -> None:
         assert f"{name}: the machine is NOT at its known-good setting" in shop.running.log()
 
 
+@pytest.mark.slow
 def test_thirty_faults_leave_the_daemon_well_and_the_journal_true(plugins):
     with daemon("") as running:
         shop, counted = inject(running, 30, campaigns=4, probability=0.3, seed=1)

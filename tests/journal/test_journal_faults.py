@@ -54,6 +54,7 @@ def test_power_cuts_lose_nothing_that_was_acknowledged():
     assert (found["lost"], found["wrong"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_the_simulated_power_cuts_do_find_a_journal_that_does_not_wait_for_the_disk():
     (found,) = lines_of("tests.journal.powercut", "2", "150", "NORMAL")
     assert found["lost"] > 0

@@ -140,7 +140,7 @@ def calls(running) -> list[str]:
     return [note["call"] for note in read_notes(running.directory)]
 
 
-@pytest.mark.parametrize("order", ["stop", "hold"])
+@pytest.mark.parametrize("order", ["stop", pytest.param("hold", marks=pytest.mark.slow)])
 def test_the_way_home_starts_before_any_further_read_however_many_want_to_know_the_plan(flooded, order):
     running, client = flooded
     if order == "hold":

@@ -26,6 +26,7 @@ def told(tmp_path_factory):
     return place / "s", story
 
 
+@pytest.mark.slow
 def test_the_running_daemon_and_the_journal_tell_the_same_story(told):
     state, story = told
     read = story_of_journal(state, "press-2", NOW)

@@ -76,6 +76,7 @@ def test_a_short_campaign_over_a_serial_line():
         check(site, run_campaign(site, 5), 5)
 
 
+@pytest.mark.slow
 def test_the_example_program_can_be_tuned_though_it_has_no_setting_before_the_first():
     with opened(Example) as site:
         told = run_campaign(site, 4)

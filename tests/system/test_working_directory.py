@@ -49,6 +49,7 @@ def run(place, *arguments, program=(str(TUNER),)):
     return done
 
 
+@pytest.mark.slow
 def test_the_daemon_its_machines_and_its_models_import_nothing_from_there(hostile, monkeypatch):
     monkeypatch.chdir(hostile)
     with daemon(campaign_text(trials=2)) as running:
@@ -90,6 +91,7 @@ def test_simulated_runs_import_nothing_from_there(hostile, more):
     run(hostile, "simulate", config, "--judge", "oracle", "--seeds", "0-1", "--trials", "2", "--jobs", "2", *more)
 
 
+@pytest.mark.slow
 def test_a_program_of_the_user_still_finds_the_modules_beside_it(tmp_path):
     (tmp_path / "beside.py").write_text("ANSWER = {'valid': True}\n")
     script = tmp_path / "machine.py"

@@ -70,6 +70,7 @@ def test_an_event_s_secrets_are_cleaned_and_others_are_as_they_were(tmp_path):
     assert [clean(row) for row in others] == others
 
 
+@pytest.mark.slow
 def test_a_bundle_is_replayed_elsewhere_bit_for_bit(tmp_path):
     with daemon(campaign_text(trials=3)) as running:
         running.start()

@@ -185,6 +185,7 @@ def test_check_config_says_what_could_not_be_imported(tmp_path):
     assert "there is no such file" in tuner("check-config", config).output
 
 
+@pytest.mark.slow
 def test_a_daemon_imports_by_its_configuration_and_by_the_command_line(tmp_path, state):
     assert tuner("export", "press", "--to", tmp_path / "old.json", "--state", state).exit_code == 0
     head = f'[campaign.earlier]\nfrom = "{tmp_path / "old.json"}"\ndiscount = 0.4'

@@ -178,6 +178,7 @@ def proposed(client, after=0):
         client.tie("oven", view.duel.number)
 
 
+@pytest.mark.slow
 def test_an_engineers_day(running, page, address):
     shows(page, "oven", "oven-machine")
     with running.client() as client:
@@ -208,6 +209,7 @@ def test_an_engineers_day(running, page, address):
     page.get_by_role("img", name="along x1").wait_for()
 
 
+@pytest.mark.slow
 def test_the_history_is_corrected_and_made_again(running, page, address):
     shows(page, "press", "press-machine")
     answered(page, "left better", "is better: taken")

@@ -187,6 +187,7 @@ def test_pending_settings_repel():
     assert np.isfinite(apart.gradient(np.array([0.5, 0.5]))[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ei", "eiig", "ucb"])
 def test_the_cheap_stand_in_keeps_the_best_candidates(name, model, validity):

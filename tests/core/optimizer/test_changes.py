@@ -50,6 +50,7 @@ def test_a_rounding_is_no_change():
     assert not costly_changes(by_hand, rows, None).held.any()
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_it_is_changed_rarely_and_in_blocks_and_still_found():
     found = {}

@@ -41,6 +41,7 @@ def test_a_gap_between_two_regions_is_seen_although_it_is_narrow():
     assert share([[0.1, 0.5]], chance) > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_the_design_takes_less_of_the_budget_in_one_region_than_beside_islands():
     def designs(valid):

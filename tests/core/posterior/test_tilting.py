@@ -221,6 +221,7 @@ def gibbs(gamma: np.ndarray, chains: int, sweeps: int, rng: np.random.Generator)
     return u.T
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_draws_of_thirty_variables_agree_with_gibbs_sampling() -> None:
     rng = np.random.default_rng(11)

@@ -87,6 +87,7 @@ def test_json_has_every_ratio_and_its_goals():
     assert data["goals"][0]["value"] == pytest.approx(seconds[1] / seconds[6])
 
 
+@pytest.mark.slow
 def test_the_table_says_which_goals_are_reached():
     shown = speed("--rows", "8", "--repeats", "1", "--campaign", "6")
     assert shown.exit_code == 0, shown.output

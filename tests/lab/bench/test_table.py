@@ -69,6 +69,7 @@ def test_json_is_all_that_is_printed_and_carries_goals_and_peers():
     assert "runs: 2 of 2" in shown.stderr
 
 
+@pytest.mark.slow
 def test_the_table_marks_goals_and_with_flipped_answers_has_none():
     shown = table("--seeds", "1", "--problems", "forrester", "--trials", "1", "--flips", "1", "--jobs", "1")
     assert shown.exit_code == 0, shown.output

@@ -118,6 +118,7 @@ def answers(place):
     return True
 
 
+@pytest.mark.slow
 def test_with_human_nobody_judges_but_people_at_their_own_client():
     one = session(trials=3, human=True)
     asked = []
@@ -166,6 +167,7 @@ def test_a_machine_that_cannot_go_on_ends_it_with_the_reason(tmp_path):
     assert one.home.startswith("NOT at its known-good setting: ")
 
 
+@pytest.mark.slow
 def test_the_scrap_of_the_budget_ends_it_and_spectators_have_time_to_look(tmp_path):
     one = session(trials=40, file=changed(tmp_path, ("scrap = 20", "scrap = 1")), fast=False)
     pauses, phases = [], []

@@ -116,6 +116,7 @@ def test_parallel_runs_equal_serial_ones_bit_for_bit():
     assert one == two
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_runs():
     from distributed import LocalCluster
 

@@ -33,6 +33,7 @@ def tiny(tmp_path_factory):
     return out, shown
 
 
+@pytest.mark.slow
 def test_the_command_runs_everything_and_writes_both_pages(tiny):
     out, shown = tiny
     tasks, runs = finished(TINY, FIGURES, out)

@@ -108,6 +108,7 @@ def test_any_of_several_known_optima_will_do(tmp_path):
     assert found == [True, False]
 
 
+@pytest.mark.slow
 def test_a_simulation_that_cannot_reach_the_known_optimum_says_so(tmp_path):
     said = {}
     for limit in ("1.2", "0.7"):

@@ -61,6 +61,7 @@ def test_through_the_daemon_a_link_that_fails_now_and_then_does_not_end_a_run(tm
     assert run.trials == 4
 
 
+@pytest.mark.slow
 def test_processes_side_by_side_give_the_numbers_of_one():
     campaigns = [sasena(seed, trials=3) for seed in range(3)]
     alone = [run_in_process(one, make_judge("probit:1", one.seed), quiet) for one in campaigns]
@@ -78,6 +79,7 @@ def test_a_judge_that_fails_in_a_run_ends_them_all_with_its_sentence(tmp_path, r
         list(runs([sasena(0), sasena(1)], f"{file}:judge", 1, quiet))
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_runs_instead_of_waiting_for_somebody_to_make_room(tmp_path, monkeypatch):
     monkeypatch.setattr("tuner.lab.local_daemon.LEAST_ROOM_BYTES", 2**62)
     monkeypatch.setattr("tuner.lab.simulate.wired.LOOK_S", 0.1)
@@ -207,6 +209,7 @@ def test_the_results_of_before_stay_until_there_are_new_ones(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["link.csv", "old.csv"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_the_file_and_not_the_summary(tmp_path):
     # no file may grow beyond some bytes, which is as good as a full disk
     script = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (40, 40)); from tuner.cli.main import main; main()"
@@ -314,6 +317,7 @@ def test_an_interrupt_does_not_wait_for_a_judge_that_does_not_come_back(tmp_path
     assert ended_while_judged(tmp_path, signal.SIGINT, [], then="threading.Event().wait()") == 130
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [["--in-process"], []], ids=["in-process", "daemon"])
 def test_a_kill_leaves_no_process_behind_either(tmp_path, way):
     assert ended_while_judged(tmp_path, signal.SIGKILL, way) == -signal.SIGKILL
