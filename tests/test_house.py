@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.docs.documents import ROOT
@@ -47,8 +48,13 @@ def modules() -> dict[str, Path]:
     return {".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): f for f in files}
 
 
+@cache
+def parsed(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(file.read_text())))
+
+
 def imported(file: Path, known: dict[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in parsed(file):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             for name in node.names:
                 inner = f"{node.module}.{name.name}"
@@ -91,5 +97,5 @@ def test_nothing_is_loose_at_the_top_but_front_doors():
 def test_every_module_opens_with_a_sentence_and_none_is_too_long_to_read():
     for module, file in modules().items():
         text = file.read_text()
-        assert ast.get_docstring(ast.parse(text)), f"{module} says nothing about itself"
+        assert ast.get_docstring(parsed(file)[0]), f"{module} says nothing about itself"
         assert len(text.splitlines()) <= LONGEST, f"{module} is longer than {LONGEST} lines: split it by theme"

@@ -265,6 +265,7 @@ def test_what_does_not_fit_in_a_later_piece_is_refused_with_its_number():
     assert f"there is no earlier trial {after + 1}" in campaign.refused(wrong).text
 
 
+@pytest.mark.slow
 def test_of_ten_thousand_trials_the_model_is_told_what_it_can_carry_the_newest_first():
     campaign = Driver()
     for piece in pieces(many(10_000), 150_000):

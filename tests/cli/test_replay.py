@@ -16,6 +16,7 @@ def replay(directory, *options):
     return CliRunner().invoke(cli, ["replay", "--state", str(directory), "--workers", "1", *options])
 
 
+@pytest.mark.slow
 def test_proposals_that_the_model_did_not_make_are_found(tmp_path):
     config = machines.campaign("press", trials=50, seconds=0.0)
     with Store.open(tmp_path / FILE_NAME) as store:

@@ -254,6 +254,7 @@ async def test_workers_are_replaced_also_after_their_fork_server_was_killed(sing
     assert single.pids()[-1] not in (fork_server, worker)
 
 
+@pytest.mark.slow
 async def test_a_fork_server_that_hangs_is_replaced():
     async with Pool(1, back_off_s=0.01) as pool:
         await pool.ready()

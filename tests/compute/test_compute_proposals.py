@@ -42,6 +42,7 @@ async def test_a_model_that_answers_needs_no_other():
         assert await next_step(pool, data, SOON_S) == (TASKS["next_step"](data), "")
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_what_cannot_be_computed_anywhere_is_a_sentence():
     async with Pool(1) as pool:

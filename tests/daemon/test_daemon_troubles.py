@@ -106,6 +106,7 @@ def test_new_settings_of_the_adapter_come_with_a_reload():
         assert max(costs) > 500, "the drift of the new settings is in the newest part"
 
 
+@pytest.mark.slow
 def test_a_campaign_that_is_over_lets_go_of_its_adapter(cold):
     with daemon(campaign_text(trials=2)) as running:
         running.start()

@@ -89,8 +89,8 @@ def check(found: dict) -> str:
     )
 
 
-def test_a_thousand_requests_that_are_almost_right_are_all_answered():
-    check(fuzz(1000, seed=1, keys_a_role=1))
+def test_five_hundred_requests_that_are_almost_right_are_all_answered():
+    check(fuzz(500, seed=1, keys_a_role=1))
 
 
 @pytest.mark.slow

@@ -75,6 +75,7 @@ def bombard(trials: int, seed: int) -> Killer:
     return killer
 
 
+@pytest.mark.slow
 def test_a_campaign_goes_on_while_its_workers_are_killed():
     bombard(trials=4, seed=1)
 

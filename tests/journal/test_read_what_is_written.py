@@ -26,7 +26,7 @@ from tuner.wire.operations import OPS
 KINDS = found()
 EVENTS = [kind for kind in KINDS if issubclass(kind, e.EventBase) and "type" in kind.model_fields]
 RARELY_RIGHT = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large]
-some = settings(max_examples=10, deadline=None, suppress_health_check=RARELY_RIGHT)
+some = settings(max_examples=settings.default.max_examples // 3, deadline=None, suppress_health_check=RARELY_RIGHT)
 
 
 def test_the_walk_finds_what_is_journaled_and_sent():

@@ -132,6 +132,7 @@ async def test_one_that_dies_between_two_calls_is_found_dead_by_the_next(bench):
     assert (await one.machine.health()).ok
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_what_cannot_open_is_tried_less_and_less_often(bench):
     one = bench(open=["drop", "die", "drop", "refuse", "well", "well"], read_back=["die"])

@@ -164,6 +164,7 @@ def test_holding_goes_on_after_a_question_and_a_question_can_be_dropped(running,
         assert client.snapshot("press").mode == "Execute"
 
 
+@pytest.mark.slow
 def test_an_engineer_sees_what_the_model_believes_and_the_history_is_corrected_with_a_reason(running, page, address):
     number = question(page)
     page.keyboard.press("1")
@@ -186,6 +187,7 @@ def test_an_engineer_sees_what_the_model_believes_and_the_history_is_corrected_w
     assert all(row.get_attribute("data-kind") == "scrap" for row in rows.all())
 
 
+@pytest.mark.slow
 def test_the_language_changes_at_once_and_the_board_leads_to_another_campaign(page, address):
     page.locator("#language").select_option("de")
     page.locator("nav", has_text="Verlauf").wait_for()

@@ -194,6 +194,7 @@ def test_a_tag_that_has_no_room_is_found(adapters, cooled):
     assert bad == {"trial.tag": 'trial.tag has room for 8 characters, not for "abcdef-A1000"'}
 
 
+@pytest.mark.slow
 def test_browsing_finds_the_ranges_that_can_be_read(plant, press):
     press.memory["holding"][104] = 400
     press.refused["input", 0] = ExcCodes.ILLEGAL_ADDRESS

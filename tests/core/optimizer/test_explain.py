@@ -114,6 +114,7 @@ def test_separate_circles_are_told_apart():
     assert cycles(optimizer.ledger) == [[1, 2, 3], [4, 5, 6]]
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_the_recommendation_is_a_setting_where_parts_are_likely():
     optimizer = Optimizer(LINE, strategy=LIGHT, seed=2)

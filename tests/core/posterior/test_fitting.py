@@ -82,7 +82,7 @@ def test_many_rows_are_fitted_from_a_part_and_reach_the_same_optimum():
 @pytest.mark.thorough
 @pytest.mark.parametrize("model", ["skewgp", "laplace"])
 @pytest.mark.parametrize("validity", ["shared", "separate"])
-@pytest.mark.parametrize("method", ["map", "annealing"])
+@pytest.mark.parametrize("method", ["map", pytest.param("annealing", marks=pytest.mark.slow)])
 def test_every_way_to_fit_returns_a_posterior_that_answers(model, validity, method):
     data = some_data(ties=False, judges=False)
     fitted = fit(data, model=model, validity=validity, method=method, draws=500)
@@ -92,8 +92,13 @@ def test_every_way_to_fit_returns_a_posterior_that_answers(model, validity, meth
     assert fitted.valid_probability([[0.05, 0.5]])[0] > fitted.valid_probability([[0.99, 0.5]])[0]
 
 
+LONG = (pytest.param(one, marks=pytest.mark.slow) for one in ("conditioning", "blocks"))
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("evidence", ["ep", pytest.param("conditioning", marks=pytest.mark.slow), "blocks"])
+@pytest.mark.parametrize("evidence", ["ep", *LONG])
+    "evidence", ["ep", *(pytest.param(one, marks=pytest.mark.slow) for one in ("conditioning", "blocks"))]
+)
 def test_annealing_comes_near_the_gradient_s_optimum(evidence):
     points, duels = champion_duels(np.random.default_rng(3), 20, 1)
     data = Observations(points, duels=duels)

@@ -36,6 +36,7 @@ def test_a_mixed_problem_is_solved_on_one_seed():
     assert best["x"] == pytest.approx(6.5, abs=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("target", [(0.1, 1, "a"), (0.7, 4, "b"), (0.4, 1, "b"), (0.7, 1, "a")])
 def test_whatever_the_best_setting_is_it_is_reached(target):

@@ -85,7 +85,7 @@ NUMPY_TAKES_SECONDS = [
 ]
 # a start of each kind with wrong sites of each kind; all pairs of them in the long part
 CROWDED_BY_WRONG_SITES = [
-    pytest.param(name, wrong, marks=() if name == "converged, 1-D" or wrong == "few" else pytest.mark.slow)
+    pytest.param(name, wrong, marks=() if name == "converged, 1-D" else pytest.mark.slow)
     for name in CROWDED
     for wrong in WRONG_SITES
 ]
@@ -125,7 +125,7 @@ def test_the_compiled_trajectories_are_the_numpy_ones(rows, count, box, kind):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("box", ["orthant", "mixed"])
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_exact_hmc_has_the_distribution_of_independent_draws(box, compiled, monkeypatch):
     rows = 12
     if compiled and not bouncing.compiled():

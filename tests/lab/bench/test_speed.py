@@ -67,6 +67,7 @@ def test_a_campaign_s_data_are_those_of_a_run_that_has_converged(dimensions):
     assert max(campaign.values.values()) >= best - 1e-5
 
 
+@pytest.mark.slow
 def test_json_has_every_ratio_and_its_goals():
     shown = speed("--json", "--rows", "8,12", "--repeats", "1", "--campaign", "6")
     assert shown.exit_code == 0, shown.output

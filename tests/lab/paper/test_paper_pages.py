@@ -47,6 +47,7 @@ def test_the_command_runs_everything_and_writes_both_pages(tiny):
     assert "tuner bench paper --quick" in text
 
 
+@pytest.mark.slow
 def test_seconds_stand_beside_the_papers_with_the_ratio_of_the_models(tiny):
     out, _ = tiny
     _, runs = finished(TINY, FIGURES, out)
@@ -57,6 +58,7 @@ def test_seconds_stand_beside_the_papers_with_the_ratio_of_the_models(tiny):
     assert float(cells[6]) == pytest.approx(gpl / skewgp, rel=0.01)
 
 
+@pytest.mark.slow
 def test_both_pages_have_every_claim_with_its_measurement_and_verdict(tiny):
     out, _ = tiny
     _, runs = finished(TINY, FIGURES, out)
@@ -73,6 +75,7 @@ def test_both_pages_have_every_claim_with_its_measurement_and_verdict(tiny):
     assert f"Of {len(rows)} claims" in markdown
 
 
+@pytest.mark.slow
 def test_the_pictures_are_beside_the_markdown_and_inside_the_html(tiny):
     out, _ = tiny
     named = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (out / "paper.md").read_text())
@@ -90,6 +93,7 @@ def test_the_pictures_are_beside_the_markdown_and_inside_the_html(tiny):
     assert used <= set(ids)
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(tiny, tmp_path):
     out, _ = tiny
     pages = [write_pages(TINY, (5, 6), out, tmp_path / name) for name in ("one", "two")]
@@ -109,6 +113,7 @@ def test_pages_from_unfinished_runs_say_so_and_go_where_they_are_asked_to(tmp_pa
     assert not (tmp_path / "runs" / "paper.md").exists()
 
 
+@pytest.mark.slow
 def test_no_page_picture_or_run_is_written_through_a_link(tiny, tmp_path):
     out, _ = tiny
     for name in ("paper.md", "paper"):

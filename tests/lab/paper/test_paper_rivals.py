@@ -27,6 +27,7 @@ def data():
     return some_duels()
 
 
+@pytest.mark.slow
 def test_functions_drawn_from_laplace_have_its_mean_and_covariance(data):
     model = GaussianPosterior.from_hyper(data, HYPER)
     at = np.array([[0.2, 0.3], [0.7, 0.6], [0.9, 0.1]])
