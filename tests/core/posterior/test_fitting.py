@@ -97,8 +97,6 @@ LONG = (pytest.param(one, marks=pytest.mark.slow) for one in ("conditioning", "b
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("evidence", ["ep", *LONG])
-    "evidence", ["ep", *(pytest.param(one, marks=pytest.mark.slow) for one in ("conditioning", "blocks"))]
-)
 def test_annealing_comes_near_the_gradient_s_optimum(evidence):
     points, duels = champion_duels(np.random.default_rng(3), 20, 1)
     data = Observations(points, duels=duels)
