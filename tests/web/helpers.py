@@ -85,6 +85,12 @@ class Forms:
         while text not in unescape(self.open(path)):
             assert time.monotonic() < end, f"{text!r} never came to {path}"
 
+    def open_when_seen(self, wanted):
+        """Open the page until its forms are about this question and part, as `number.number`."""
+        end = time.monotonic() + PATIENT_S
+        while self.open() and self.field("seen") != wanted:
+            assert time.monotonic() < end, f"the page is about {self.field('seen')}, never about {wanted}"
+
     def send(self, path, **fields):
         """Send a form with the hidden fields of the page that is open; gives the page after it."""
         hidden = {"token": self.field("token"), "seen": self.field("seen"), "back": "question"}

@@ -90,19 +90,16 @@ def test_an_engineer_approves_an_operator_cannot_and_the_answer_bears_the_name_t
             view = until(client, "press", lambda view: view.duel is not None or view.phase == "awaiting_approval")
             if view.duel is not None:
                 break
-            while f'value="0.{view.trial.number}"' not in anna.open("/"):
-                pass
+            anna.open_when_seen(f"0.{view.trial.number}")
             anna.send("/press", key="a", given="yes")
             assert anna.said == "Your key may not do this (operator)."
-            while f'value="0.{view.trial.number}"' not in ines.open("/"):
-                pass
+            ines.open_when_seen(f"0.{view.trial.number}")
             ines.send("/press", key="a")
             assert 'class="asked"' in ines.html
             ines.send("/press", key="a", given="yes")
             waited = (view.trial.number, "awaiting_approval")  # the next one may wait by the time that we look
             until(client, "press", lambda now, old=waited: (now.trial and now.trial.number, now.phase) != old)
-        while f'value="{view.duel.number}.0"' not in anna.open("/"):
-            pass
+        anna.open_when_seen(f"{view.duel.number}.0")
         anna.send("/press", key="0")
         while anna.said.startswith("Too fast"):
             anna.send("/press", key="0")
