@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.journal.helpers import tampering
@@ -32,7 +32,6 @@ def a_journal() -> Iterator[Path]:
         yield Path(directory) / "journal.sqlite"
 
 
-@settings(max_examples=50)  # a new journal waits for the disk several times
 @given(st.lists(st.lists(ROWS, max_size=5) | st.just("open again"), max_size=8))
 def test_any_appends_are_given_back_and_verify(steps):
     with a_journal() as path:
@@ -122,7 +121,6 @@ def test_any_other_order_of_events_is_found(template, order):
         assert verdict.first_bad_seq == next(n for n, source in enumerate(order, 1) if n != source)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), TEXTS, TEXTS), max_size=12))
 def test_the_first_reply_to_a_request_is_given_for_ever(requests):
     first: dict[str, Reply] = {}

@@ -129,7 +129,7 @@ def test_a_parameter_is_kept_and_freed_by_a_form_where_the_policy_lets_operators
     assert "must lie between 0 and 5" in forms.said
     forms.send("/restrict", parameter="x1", allowed="2..4", until="shift", reason="worn")
     assert forms.said == "x1 2..4: kept for now"
-    forms.open_until("x1 is kept between 2.0 and 4.0 mm until", "/engineer")
+    forms.open_until("x1 is kept between 2.000 and 4.000 mm until", "/engineer")
     forms.send("/restrict", parameter="x1", lift="yes")
     assert forms.said == "x1 is not restricted any more"
     forms.send("/restrict", parameter="nothing", allowed="1", reason="x")

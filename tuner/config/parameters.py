@@ -69,8 +69,8 @@ class _Parameter(Section):
         if digits is None or number is None:
             text = written(value)
         else:
-            plain = repr(round(number, digits + _BESIDE)) if self.kind != "integer" else f"{number:.12g}"  # type: ignore[attr-defined]
-            text = say("value.number", number=plain)
+            exact, plain = round(number, digits + _BESIDE), f"{number:.{digits}f}"
+            text = say("value.number", number=plain if float(plain) == exact else repr(exact))
         return say("value.with_unit", value=text, unit=self.unit) if unit and self.unit else text
 
     @model_validator(mode="after")

@@ -42,7 +42,7 @@ def check(optimizer, space):
 
 
 @pytest.mark.thorough
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     space=st.sampled_from([MIXED, LINE]),
     acquisition=st.sampled_from(["auto", "auto", "eubo", "thompson", "hb-ei", "ei"]),

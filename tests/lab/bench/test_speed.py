@@ -57,7 +57,8 @@ def test_the_data_are_as_many_duels_as_asked_for_and_a_copy_goes_on_from_there()
     assert len(one.values) == len(campaign.values) + 1
 
 
-@pytest.mark.parametrize("dimensions", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("dimensions", [1, 2])
 def test_a_campaign_s_data_are_those_of_a_run_that_has_converged(dimensions):
     campaign, cost = converged(dimensions, 60)
     assert (cost.dimensions, cost.duels) == (dimensions, 60)

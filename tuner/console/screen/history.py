@@ -86,7 +86,7 @@ class HistoryScreen(PageScreen):
         have = about(self.chosen, self.page.judgments) if self.chosen is not None else []
         judgment = next((one for one in have if one.retracted is None), None)
         if judgment is None:
-            self.console.say(self.words("cannot.nothing"), bad=True)
+            self.console.say(self.words("cannot.no_judgment"), bad=True)
         else:
             await self.console.actions.press(_RETRACT, self.view, judgment)
         self.put()
@@ -104,7 +104,7 @@ class HistoryScreen(PageScreen):
             pair = " / ".join(tags.get(one, f"#{one}") for one in (judgment.left, judgment.right))
             await self.console.actions.press(_AGAIN, self.view, judgment.number, pair)
         else:
-            self.console.say(self.words("cannot.nothing"), bad=True)
+            self.console.say(self.words("cannot.no_judgment"), bad=True)
         self.put()
 
     def action_more(self) -> None:
