@@ -61,13 +61,14 @@ def test_the_parts_are_seen_in_the_duel_and_nothing_of_the_setting_is_cut(tmp_pa
         async with console(running, "press", size) as hands:
             await hands.question()
             for side in ("#left", "#right"):
-                await hands.until(lambda side=side: "▀▀▀" in hands.text(side))
+                room = hands.app.screen.query_one(side)
+                await hands.until(lambda side=side, room=room: "▀▀▀" in hands.text(side) and room.size.height > 0)
                 lines = hands.text(side).splitlines()
                 assert any("x1" in line and "mm" in line for line in lines)
                 assert any("x2" in line for line in lines)
                 drawn = [line for line in lines if "▀" in line]
                 assert len(drawn) >= 5
-                assert len(lines) <= hands.app.screen.query_one(side).size.height
+                assert len(lines) <= room.size.height
 
     text = campaign_text("press", trials=20, machine=f'pictures = "{tmp_path / "pictures"}"')
     with daemon(text) as running:

@@ -45,7 +45,8 @@ systemctl() {
 
 LONG_S = 3000.0  # for the longest command; pytest ends a hanging one sooner
 NEEDS_A_DAEMON = re.compile(
-    r"tuner (bundle|campaign|export|handover|journal show|journal verify|people|recipe|replay|report|status|stop)\b"
+    r"(tuner (bundle|campaign|export|handover|journal show|journal verify|people|recipe|replay|report|status|stop)"
+    r"|systemctl stop)\b"
 )
 
 NEEDS_A_QUESTION = re.compile(r"tuner (bundle|export|recipe|replay|report)\b")

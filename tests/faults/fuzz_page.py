@@ -33,6 +33,11 @@ class Browser(Forms):
         super().__init__(address)
         self._kept: http.client.HTTPConnection | None = None
 
+    def close(self) -> None:
+        """Hang up."""
+        if self._kept is not None:
+            self._kept.close()
+
     def quick(self, method: str, path: str, body: bytes | None, headers: dict) -> int:
         """One request over the kept connection; its status, 0 where it was hung up."""
         for _ in range(2):
@@ -72,10 +77,10 @@ def _raw(address: str, luck: random.Random) -> None:
 def fuzz_page(count: int, seed: int, told: Callable[[int], None] = lambda _: None) -> dict:
     """Send so many; none is an error of ours, and an honest browser is served in the end."""
     luck, statuses = random.Random(seed), Counter()  # noqa: S311 - the same nonsense each time
-    with daemon(campaign_text("press", autostart=False)) as running:
+    with daemon(campaign_text("press", autostart=False)) as running, contextlib.ExitStack() as kept:
         running.start()
         with (running.directory / "page.log").open("w+") as log, served(running.state, log=log) as address:
-            browser = Browser(address)
+            browser = kept.enter_context(contextlib.closing(Browser(address)))
             browser.sign_in("nora")
             for number in range(1, count + 1):
                 drawn = luck.random()

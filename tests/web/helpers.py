@@ -79,10 +79,10 @@ class Forms:
         assert status == 200, (status, self.html)
         return self.html
 
-    def open_until(self, text, path="/"):
+    def open_until(self, text, path="/", *, tags=True):
         """Open a page until a text is on it: the page hears of what was done a moment after it was."""
         end = time.monotonic() + PATIENT_S
-        while text not in unescape(self.open(path)):
+        while text not in unescape(self.open(path) if tags else re.sub("<[^>]+>", "", self.open(path))):
             assert time.monotonic() < end, f"{text!r} never came to {path}"
 
     def open_when_seen(self, wanted):

@@ -101,9 +101,12 @@ def rehearse(
 
 def _tasks(campaign: "Campaign", budget: int, pace: "Pace", runs: int) -> "list[Task]":
     """The budget's own and those with a larger one in turn, so that there are some of both whenever time is up."""
+    from tuner.config.campaign import AdapterChoice
     from tuner.lab.rehearse.run import Task
 
-    tasks = []
+    # no machine is moved, and not all that adapters' settings are made of can be sent to another process
+    adapter = AdapterChoice(name="simulated", deadlines=campaign.adapter.deadlines)
+    campaign, tasks = campaign.model_copy(update={"adapter": adapter}), []
     for seed in range(runs):
         tasks.append(Task(campaign, seed, budget, pace))
         if seed % FEWER == 0:

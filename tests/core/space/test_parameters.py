@@ -93,6 +93,7 @@ def test_no_coordinate_leads_out_of_the_bounds(low, width, log, u):
         (lambda: Continuous("x", "0", 1), 'x: low: must be a finite number, not "0"'),
         (lambda: Continuous("x", -1e308, 1e308), "x: high: is too far from low to compute with"),
         (lambda: Continuous("x", 0, 1, log=True), "x: log: a log scale needs low greater than 0"),
+        (lambda: Continuous("x", 5e-324, 1, log=True), "x: log: a log scale cannot reach from 5e-324 to 1"),
         (lambda: Continuous("", 0, 1), "named by a text"),
         (lambda: Stepped("s", 0, 1, 0.3), "s: step: .* a whole number of steps must give high"),
         (lambda: Stepped("s", 0, 1, 0), "s: step: must be greater than 0"),

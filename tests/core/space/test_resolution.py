@@ -19,9 +19,9 @@ RESOLUTIONS = [0.1, 0.05, 0.25, 0.001, 2.0, 50.0, 1e-6]
 def continuous(draw) -> Continuous:
     resolution = draw(st.sampled_from(RESOLUTIONS))
     low = draw(st.floats(-1000, 1000)) * resolution
-    log = draw(st.booleans()) and low > 0
     high = low + draw(st.floats(3, 100_000)) * resolution
     assume(math.isfinite(high) and low < high)
+    log = draw(st.booleans()) and low > 0 and math.isfinite(high / low)
     return Continuous("x", low, high, log=log, resolution=resolution)
 
 

@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -6,8 +7,9 @@ from click.testing import CliRunner
 from rich.progress import Progress
 from scipy.stats import binom, binomtest
 
+from tests.docs.documents import ROOT
 from tuner.cli.main import cli
-from tuner.cli.rehearse import _Bar
+from tuner.cli.rehearse import _Bar, _tasks
 from tuner.config import parse_config
 from tuner.config.to_space import campaign_space
 from tuner.lab.rehearse.expectation import as_text, expectation
@@ -182,6 +184,13 @@ def test_any_adapter_s_campaign_is_rehearsed_and_a_wrong_file_is_not(tmp_path):
     assert shown.exit_code == 78
     assert 'did you mean "bracket"?' in shown.stderr
     assert CliRunner().invoke(cli, [*words, "--part-minutes", "nan"]).exit_code == 2
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "configs").glob("*.toml")), ids=lambda file: file.stem)
+def test_what_is_to_be_rehearsed_reaches_another_process_whatever_the_adapter(file):
+    (campaign, *_) = parse_config(file.read_text(), file.name).campaigns
+    for task in _tasks(campaign, 10, Pace(), 2):
+        assert pickle.loads(pickle.dumps(task)) == task  # noqa: S301 - our own
 
 
 def test_what_a_person_changes_takes_time_is_counted_and_reaches_the_part():

@@ -139,9 +139,11 @@ def column(
     text.append("\n".join(lines) + "\n", STRONG)
     have = rows(words, view.parameters, trial.setting, other)
     links = [f"{words('duel.photo')} {trial.photo}"] if trial.photo and picture is None else []
-    measured = measured_text(words, trial)
-    links += folded(measured, inner, 2) if measured else []
     room = height - len(lines) - 1 - len(links) - (1 if large else 0)
+    measured = measured_text(words, trial)
+    # where there is not room for all, the setting matters more
+    told = folded(measured, inner, 2)[: max(0, room - len(have))] if measured else []
+    links, room = links + told, room - len(told)
     if large:
         text.append("\n")
     if len(have) > room:  # what differs is what matters

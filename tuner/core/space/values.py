@@ -277,6 +277,8 @@ class Domain:
             return [*found, (("high",), "is too far from low to compute with")]
         if log and self.low <= 0:
             found.append((("log",), f"a log scale needs low greater than 0, low is {self.low!r}"))
+        elif log and not math.isfinite(float(self.high) / float(self.low)):
+            found.append((("log",), f"a log scale cannot reach from {self.low!r} to {self.high!r}: make low greater"))
         if self.resolution:
             found += self._faults_of_resolution()
         return found + (self._faults_of_grid() if self.kind == "stepped" else [])
