@@ -210,7 +210,7 @@ def test_no_part_is_made_with_a_setting_that_somebody_changed_after_it_was_sent(
             client.resume("press")
             view = until(client, "press", lambda view: view.phase == "held")
             assert view.reason.startswith("no part was made, because the setting has changed since it was sent")
-            assert "x1 is 1.0, not 3.5" in view.reason
+            assert "x1 is 1.000, not 3.500" in view.reason
             assert view.machine.home
             assert "run_trial" not in [one["call"] for one in read_notes(running.directory)]
             client.resume("press")
@@ -257,7 +257,7 @@ def test_a_machine_that_reads_back_something_else_makes_no_part_and_is_told_of()
         assert (view.mode, view.phase) == ("Held", "returning_home")
         assert view.reason.startswith("setting unverified: sent, but read back")
         assert not view.machine.home
-        assert "x1 is 3.75, not 3.5" in view.machine.home_failed
+        assert "x1 is 3.750, not 3.500" in view.machine.home_failed
         assert running.stop() == 0
         assert "the machine is NOT at its known-good setting" in running.log()
         with running.journal() as store:

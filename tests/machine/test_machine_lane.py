@@ -172,4 +172,4 @@ def test_a_plan_that_is_wanted_while_the_machine_is_in_use_says_where_it_begins(
             until(client, "press", lambda view: view.phase == "settling")
             plan = client.plan("press", {"x1": 3.0, "x2": 1.5})
     assert plan.steps == [{"x1": 3.0, "x2": 1.5}]
-    assert plan.texts == ["from what the machine had when it was asked last: x1 3.5 → 3.0 mm"]
+    assert plan.texts == ["from what the machine had when it was asked last: x1 3.500 → 3.000 mm"]

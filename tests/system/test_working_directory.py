@@ -61,6 +61,7 @@ def test_the_daemon_its_machines_and_its_models_import_nothing_from_there(hostil
         assert running.stop(signal.SIGTERM) == 0
 
 
+@pytest.mark.slow
 def test_python_m_tuner_imports_nothing_but_itself_from_there(hostile):
     with contextlib.suppress(FileNotFoundError):
         (hostile / "tuner" / "__init__.py").unlink()  # what comes before our first line is for `python -P -m`

@@ -90,6 +90,7 @@ def opened(vault, **changes):
         adapter.close()
 
 
+@pytest.mark.slow
 def test_certificates_are_made_and_exchanged_step_by_step(vault, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("STATE_DIRECTORY", raising=False)

@@ -80,6 +80,7 @@ def test_a_window_of_a_choice_names_options_and_of_a_whole_number_whole_ends():
     assert (choice.low, choice.high) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_recommendation_lies_where_parts_are_likely_although_the_champion_is_on_the_border():
     optimizer = Optimizer(LINE, strategy=LIGHT, seed=2, budget=20, scrap_budget=8)
     optimizer.tell_outcome(optimizer.add({"x": 2.0}), True)

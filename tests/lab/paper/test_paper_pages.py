@@ -191,6 +191,7 @@ def test_a_page_is_escaped_in_both_forms():
     assert "![a picture](pictures/p1.svg)" in text
 
 
+@pytest.mark.slow
 def test_a_race_is_drawn_from_the_runs(tmp_path):
     tasks = tasks_of(TINY, (5,))
     for name, last in (("low", 1e-6), ("high", 0.5)):

@@ -141,12 +141,14 @@ def sliver(tmp_path, constraints):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", WAYS)
 def test_a_sliver_that_a_search_does_not_find_is_explored_from_the_start(tmp_path, options):
     shown = tuner("simulate", sliver(tmp_path, WALKED), *options, "--jobs", 1)
     assert shown.exit_code == 0, shown.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", WAYS)
 def test_where_only_the_known_good_setting_is_found_that_one_is_tried_and_nothing_breaks(tmp_path, options):
     """It is on the grid of its resolution, so that it is found again; check-config warns of such constraints."""
