@@ -116,8 +116,7 @@ def _become(wanted: dict[str, Any]) -> None:
     _place(wanted["descriptors"], [0, 1, 2, *wanted.get("passed", [])])
     _begin_anew(wanted["environ"])
     if "code" in wanted:
-        sys.argv = ["-c", *wanted["argv"]]
-        exec(wanted["code"], {"__name__": "__main__"})  # noqa: S102 - what would have been started
+        _execute(wanted)
         return
     if wanted["words"][:1] == ["run"]:
         Reserve()
@@ -194,14 +193,19 @@ def _wait(control: socket.socket) -> None:
         control.close()
         _begin_anew(wanted["environ"])
         _place(descriptors, [0, 1, 2, *wanted["passed"]])
-        sys.argv = ["-c", *wanted["argv"]]
-        exec(wanted["code"], {"__name__": "__main__"})  # noqa: S102 - what the daemon would have started
+        _execute(wanted)
     except SystemExit:
         pass
     except BaseException:  # noqa: BLE001 - nothing may unwind into the daemon's start
         traceback.print_exc()
     finally:
         os._exit(0)
+
+
+def _execute(wanted: dict[str, Any]) -> None:
+    """Run the code that would have been started with `-c`."""
+    sys.argv = ["-c", *wanted["argv"]]
+    exec(wanted["code"], {"__name__": "__main__"})  # noqa: S102 - our own and multiprocessing's
 
 
 def _place(descriptors: list[int], places: list[int]) -> None:

@@ -56,7 +56,6 @@ def heard(connection):
     return b"".join(pieces)
 
 
-@pytest.mark.slow
 def test_script_in_names_labels_units_lots_and_reasons_is_text(running, forms):
     with running.client(EVIL[:60]) as client:
         view = until(client, "press", lambda view: view.duel is not None)
