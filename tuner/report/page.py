@@ -8,6 +8,7 @@ import numpy as np
 
 from tuner.basics.sentences import ENGLISH
 from tuner.basics.text import chance, counted
+from tuner.campaign.contract_words import contract_sentences
 from tuner.campaign.model_input import model_input, operator_names
 from tuner.campaign.restricting import sentence
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Stage, State
@@ -50,21 +51,12 @@ def report_page(story: Story) -> str:
 
 
 def _contract(state: State) -> str:
-    """What was agreed about scrap, what happened, and what was not tried because of it."""
-    agreed, account = state.terms.scrap, state.account
-    if agreed is None or account is None:
-        return ""
-    said = f"at most {agreed.rate:.3g} of the parts, {agreed.strictness}: {account.scrap} of {account.parts} were scrap"
+    """What screens say about scrap, and how much the proposals ran together."""
     assured = [trial.assured for trial in state.trials if trial.assured is not None]
+    said: list[str] = list(contract_sentences(state))
     if assured:
-        said += f"; {sum(one.risk for one in assured):.1f} were expected of {len(assured)} proposals"
-        said += f"; {assured[-1].base:.1%} by chance"
-        if assured[-1].refused_risk is not None:
-            said += f"; a promising setting was not tried, it risks {assured[-1].refused_risk:.0%}"
-        if assured[-1].unreached:
-            share = f"{assured[-1].unreached:.0%} of what is likely valid"
-            said += f"; other valid ground may exist ({share}); it cannot be reached under this contract"
-    return said + ("; held: no setting is known that keeps it" if state.contract_held else "")
+        said.append(f"{sum(one.risk for one in assured):.1f} scrap parts were expected of {len(assured)} proposals")
+    return "; ".join(said)
 
 
 def _subtitle(state: State) -> str:
@@ -100,8 +92,8 @@ def _facts(story: Story) -> str:
         )
     if state.restrictions:
         rows["only for now"] = "; ".join(sentence(state, one) for one in state.restrictions)
-    if state.terms.scrap is not None and state.account is not None:
-        rows["scrap contract"] = _contract(state)
+    if agreed := _contract(state):
+        rows["scrap contract"] = agreed
     if state.fault:
         rows["fault"] = state.fault
     machine = state.machine
