@@ -145,6 +145,7 @@ class Sender:
     def __init__(self, context: zmq.Context, requests: str, key: str, seed: int) -> None:
         self.dealer = context.socket(zmq.DEALER)
         prepare(self.dealer, requests, ClientKey.load(Path(key)))
+        self.dealer.setsockopt(zmq.SNDTIMEO, round(PATIENT_S * 1000))  # a daemon that lets nobody in any more is told
         self.dealer.connect(requests)
         self.rng = random.Random(seed)  # noqa: S311 - which request
         self.sent = self.replies = 0
@@ -199,15 +200,18 @@ def send_all(context: zmq.Context, given: dict) -> None:
 
 
 def hold_all(context: zmq.Context, given: dict) -> None:
-    """Open connections, each with one answered request, and keep them."""
+    """Open connections, each with one answered request, and keep them; fewer where nobody is let in any more."""
     kept = []
     while len(kept) < given["idle"]:
         some = [
             Sender(context, given["requests"], given["keys"][0], 0)
             for _ in range(min(HELLOS_AT_ONCE, given["idle"] - len(kept)))
         ]
-        for one in some:
-            one.dealer.send(b'{"v":1,"id":"crowd-hello","op":"ping","body":{}}')
+        try:
+            for one in some:
+                one.dealer.send(b'{"v":1,"id":"crowd-hello","op":"ping","body":{}}')
+        except zmq.Again:
+            break
         kept += [one for one in some if one.dealer.poll(PATIENT_S * 1000) and json.loads(one.dealer.recv())["status"]]
     say(connected=len(kept))
     sys.stdin.readline()
