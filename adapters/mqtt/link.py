@@ -112,18 +112,23 @@ class MqttLink:
         try:
             self._call(self._connect(options, deadline.left_s()), deadline)
         except DeadlineError:
-            late = say("handshake.too_late", where=where, what=say("machine.did_not_answer"), seconds=deadline.seconds)
-            why = self._why()
-            raise LinkError(say("machine.because", text=late, why=why) if why else late) from None
+            raise LinkError(self._too_late(where, deadline)) from None
         except aiomqtt.MqttCodeError as error:
             code = getattr(error.rc, "value", error.rc)
             if code in _REFUSING_CODES:
                 raise RefusedError(say("mqtt.not_let_in", where=where, why=str(error))) from error
             raise LinkError(say("mqtt.unreachable", where=where, why=self._why() or str(error))) from error
         except (aiomqtt.MqttError, OSError, ValueError) as error:
+            if deadline.left_s() <= 0.0:  # the client's clock may strike before ours
+                raise LinkError(self._too_late(where, deadline)) from error
             trouble = _tls_trouble(error)
             why = tls_words(trouble) if trouble is not None else self._why()
             raise LinkError(say("mqtt.unreachable", where=where, why=why or str(error))) from error
+
+    def _too_late(self, where: Sentence, deadline: Deadline) -> Sentence:
+        late = say("handshake.too_late", where=where, what=say("machine.did_not_answer"), seconds=deadline.seconds)
+        why = self._why()
+        return say("machine.because", text=late, why=why) if why else late
 
     def _why(self) -> Sentence:
         return why_not_reached(self._settings.host, _port(self._settings), _LOOK_S, tls=self._settings.tls is not None)

@@ -1,5 +1,7 @@
 """The screens behind the keys, against a real daemon, and what waiting shows."""
 
+import asyncio
+
 import pytest
 
 from tests.console.helpers import LARGE, SMALL, console
@@ -31,7 +33,7 @@ async def test_the_history_shows_trials_and_judgments_and_excludes_with_a_reason
         await hands.until(lambda: getattr(hands.app.screen, "page", None), "the history")
         screen, page = hands.app.screen, hands.app.screen.page
         await hands.until(lambda: page.trials)
-        assert "anna" in hands.text()
+        await hands.until(lambda: "anna" in hands.text())
         number = next(i for i, trial in enumerate(page.trials) if trial.valid is False and not trial.excluded)
         await hands.press(*["down"] * number)
         await hands.until(lambda: screen.query_one("#table").cursor_row == number)
@@ -113,6 +115,18 @@ async def test_a_machine_at_fault_is_an_alarm_in_words_and_its_setting_is_not_ca
         await hands.press("m")
         await hands.until(lambda: "Fault: " in hands.text())
         assert "NOT at its known-good setting" in hands.text()
+
+
+async def test_news_that_come_while_a_page_is_taken_away_do_no_harm(running, size):
+    async with console(running, "mill", size) as hands:
+        await hands.until(lambda: hands.view is not None and hands.view.fault)
+        await hands.press("m")
+        await hands.until(lambda: "Fault: " in hands.text())
+        page = hands.app.screen
+        page.action_back()
+        while page.children:  # they go one by one
+            page.put()
+            await asyncio.sleep(0)
 
 
 async def test_waiting_says_for_what_and_how_long_without_inventing_a_progress(running, size):

@@ -19,7 +19,9 @@ from cryptography.x509.oid import NameOID
 from pydantic import ValidationError
 
 from adapters.mqtt import MqttAdapter
+from adapters.mqtt.link import MqttLink
 from adapters.mqtt.topics import Interlock, MqttSettings
+from adapters.shared.values import Deadline
 from tests.adapters.mqtt.moulding_machine import GOOD, HEAT, PROGRAMS, SPEED, TALK, VALUES, Broker, until_heard
 from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, DeadlineError, LinkError, Outcome, RefusedError
@@ -87,14 +89,19 @@ def test_our_presence_is_known_to_the_machine_and_ends_with_us(opened, machine):
     assert heard[-2:] == ["online", "offline"]
 
 
-def test_a_broker_that_hangs_is_given_up_at_the_deadline_and_leaves_nothing_open(opened, broker):
+@pytest.mark.parametrize("first", ["our clock strikes first", "the client's does"])
+def test_a_broker_that_hangs_is_given_up_at_the_deadline_and_leaves_nothing_open(opened, broker, first, monkeypatch):
     adapter = opened(**TALK)
     broker.process.send_signal(signal.SIGSTOP)
     with pytest.raises(DeadlineError):
         adapter.read_back(0.3)
     adapter.close()
-    with pytest.raises(LinkError, match=r"127.0.0.1:\d+ did not answer within 0.3 s"):
-        adapter.open(0.3)
+    with monkeypatch.context() as patched:
+        if first == "the client's does":
+            call = MqttLink._call
+            patched.setattr(MqttLink, "_call", lambda link, work, _: call(link, work, Deadline(PATIENT_S)))
+        with pytest.raises(LinkError, match=r"127.0.0.1:\d+ did not answer within 0.3 s"):
+            adapter.open(0.3)
     broker.process.send_signal(signal.SIGCONT)
     adapter.open(PATIENT_S)
     assert adapter.health(PATIENT_S).ok

@@ -27,6 +27,11 @@ def sized(screen: Screen[None], size: Size) -> None:
     screen.set_class(size.width < _NARROW_BELOW, "narrow")
 
 
+def whole(screen: Screen[None]) -> bool:
+    """Say whether all of a screen is there: not before its first paint, nor while it is taken away piece by piece."""
+    return bool(screen.display and screen.query(KeyBar))
+
+
 class Line(Static):
     """A text that is sent only if it is another one: what is not sent again costs nothing on a slow line."""
 

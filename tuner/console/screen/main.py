@@ -17,7 +17,7 @@ from tuner.console.keyboard import BAR, MAIN
 from tuner.console.pages.page import ALARM, STRONG
 from tuner.console.restricting import restricted_text
 from tuner.console.screen.drawing import column, machine, top, waiting
-from tuner.console.screen.keybar import TALL_FROM, WIDE_FROM, KeyBar, Line, Touchable, sized
+from tuner.console.screen.keybar import TALL_FROM, WIDE_FROM, KeyBar, Line, Touchable, sized, whole
 from tuner.console.screen.panel import Panel
 from tuner.wire.messages import CampaignView, DuelView
 
@@ -89,11 +89,11 @@ class MainScreen(Screen[None]):
 
     def tick(self) -> None:
         """Time has passed."""
-        if self.is_current and self.query(KeyBar):
+        if self.is_current and whole(self):
             self._put_lines()
 
     def put(self) -> None:
-        if not self.query(KeyBar):  # before the first paint, and after the last
+        if not whole(self):
             return
         app = self.console
         words, view = app.actions.words, app.session.view(app.actions.campaign or "")

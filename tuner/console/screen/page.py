@@ -18,7 +18,7 @@ from tuner.console.pages.alarms import AlarmsPage
 from tuner.console.pages.champion import ChampionPage
 from tuner.console.pages.page import ALARM, Page
 from tuner.console.pages.why import WhyPage
-from tuner.console.screen.keybar import KeyBar, sized
+from tuner.console.screen.keybar import KeyBar, sized, whole
 from tuner.wire.messages import CampaignView
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class PageScreen(Screen[None]):
         self.call_after_refresh(self.put)
 
     def put(self) -> None:
-        if not self.query(KeyBar):  # before the first paint, and after the last
+        if not whole(self):
             return
         words, page, view = self.words, self.page, self.view
         self.query_one("#title", Static).update(" · ".join(filter(None, (words(page.title), page.campaign))))
