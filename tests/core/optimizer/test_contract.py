@@ -55,6 +55,13 @@ def test_scrap_lowers_what_the_next_part_may_risk_and_good_parts_raise_it(rate, 
     assert settle(contract, outcomes, 500).allowed <= max(3 * rate, 0.5)
 
 
+@given(RATES)
+def test_a_campaign_begins_with_less_risk_than_is_aimed_at_and_good_parts_earn_the_rest(rate):
+    contract = Contract(rate=rate)
+    assert settle(contract, [], 500).allowed <= 0.5 * rate
+    assert settle(contract, [True] * 400, 500).allowed >= rate
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"rate": 0}, {"rate": 0.6}, {"rate": True}, {"rate": 0.1, "strictness": "sure"}, {"rate": 0.1, "budget": -1}],
