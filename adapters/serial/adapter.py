@@ -1,6 +1,7 @@
 """Machines with a serial port and a line protocol: what is sent are templates, what is understood are patterns."""
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -24,6 +25,8 @@ from tuner.adapter import (
 from tuner.basics.address import endpoint_address, file_address
 from tuner.basics.sentences import say
 
+_REMEMBERED = 100  # questions whose answer did not come in time, and may come yet
+
 
 class SerialAdapter(ReachingAdapter[SerialSettings]):
     """Speaks a line protocol over a serial port, with templates and patterns from the configuration."""
@@ -34,6 +37,7 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
         super().__init__(settings, parameters)
         self._port = LinePort(settings)
         self._alarm = ""
+        self._given_up: deque[Sequence[str]] = deque(maxlen=_REMEMBERED)  # what would answer questions of before
 
     @classmethod
     def complaints(cls, settings: SerialSettings, parameters: Sequence[ParameterInfo]) -> Sequence[str]:
@@ -152,13 +156,17 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
         if not printable:
             raise RefusedError(say("serial.unsendable", line=quoted(line), encoding=self.settings.encoding))
         self._forget_waiting_lines()
+        try:
+            return self._answer(line, deadline, expected, tag)
+        except DeadlineError as error:
+            self._given_up.append(expected)
+            raise DeadlineError(say("machine.because", text=quoted(line), why=str(error))) from error
+
+    def _answer(self, line: str, deadline: Deadline, expected: Sequence[str], tag: str | None) -> "re.Match[str]":
         self._port.write(line, deadline)
         echoed = not self.settings.echo
         while True:
-            try:
-                answer = self._port.read_line(deadline)
-            except DeadlineError as error:
-                raise DeadlineError(say("machine.because", text=quoted(line), why=str(error))) from error
+            answer = self._port.read_line(deadline)
             if not echoed:
                 echoed = answer == line
                 continue
@@ -183,4 +191,8 @@ class SerialAdapter(ReachingAdapter[SerialSettings]):
             match = re.fullmatch(wanted, answer)
             if match:
                 return match
+        late = next((one for one in self._given_up if any(re.fullmatch(wanted, answer) for wanted in one)), None)
+        if late is not None:
+            self._given_up.remove(late)
+            return None
         raise LinkError(say("serial.no_pattern", line=quoted(line), answer=quoted(answer)))

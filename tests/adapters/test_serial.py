@@ -140,6 +140,18 @@ def test_the_sample_configuration_fits_its_own_parameters():
     assert SerialAdapter.complaints(campaign.adapter.settings, infos) == []
 
 
+def test_an_answer_that_comes_too_late_is_not_taken_for_that_to_the_next_question(opened, pty):
+    adapter = opened()
+    pty.mute = True
+    with pytest.raises(DeadlineError):
+        adapter.run_trial("a", 0.05)
+    pty.mute = False
+    pty.special["SET speed 105"] = b"VALID a weight=0.5\r\nOK\r\n"
+    adapter.apply({**GOOD, "speed": 105}, 60.0)
+    with pytest.raises(LinkError, match="which no pattern matches"):  # it was owed once
+        adapter.apply({**GOOD, "speed": 105}, 60.0)
+
+
 def test_templates_and_names_say_what_is_sent(opened, pty):
     adapter = opened(
         set="SET {name} {value:.3f}",
