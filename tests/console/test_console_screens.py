@@ -33,6 +33,10 @@ async def test_the_history_shows_trials_and_judgments_and_excludes_with_a_reason
         await hands.until(lambda: getattr(hands.app.screen, "page", None), "the history")
         screen, page = hands.app.screen, hands.app.screen.page
         await hands.until(lambda: page.trials)
+        screen.put()
+        widths = [column.width for column in screen.query_one("#table").ordered_columns]  # now, not when it is idle
+        rows = [page.row(screen.words, screen.view, trial) for trial in page.trials]
+        assert all(width >= cell.cell_len for row in rows for width, cell in zip(widths, row, strict=True))
         await hands.until(lambda: "anna" in hands.text())
         number = next(i for i, trial in enumerate(page.trials) if trial.valid is False and not trial.excluded)
         await hands.press(*["down"] * number)

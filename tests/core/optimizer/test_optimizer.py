@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -349,3 +350,19 @@ def test_once_a_part_was_scrap_or_with_many_parameters_draws_are_believed_and_no
     assert "refine" in kinds(2, lambda setting: True)
     assert set(kinds(6, lambda setting: True)) == {"design", "improve"}
     assert "refine" not in kinds(2, below)[4:]
+
+
+@pytest.mark.parametrize(("count", "near"), [(6, True), (5, False)])
+def test_with_many_parameters_improving_steps_may_stay_near_the_champion(count, near):
+    space = Space([Continuous(f"x{place}", 0, 1) for place in range(count)])
+    close = replace(LIGHT, improving=replace(LIGHT.improving, near=1.0, reach=(0.01, 0.02)))
+    optimizer = Optimizer(space, seed=3, budget=14, strategy=close)
+    gaps = []
+    for _ in range(12):
+        champion = optimizer.champion
+        (proposal,) = run(optimizer, 1, lambda setting: -sum((value - 0.3) ** 2 for value in setting.values()))
+        if proposal.kind == "improve":
+            before = optimizer.ledger.trials[champion].setting
+            gaps.append(max(abs(proposal.setting[name] - before[name]) for name in space.names))
+    assert len(gaps) >= 2
+    assert (max(gaps) < 0.1) == near

@@ -52,11 +52,13 @@ class HistoryScreen(PageScreen):
     def put_body(self) -> None:
         table: DataTable[Text] = self.query_one("#table", DataTable)
         words, page, view, row = self.words, self.page, self.view, table.cursor_row
+        rows = [page.row(words, view, trial) for trial in page.trials] if view is not None else []
         table.clear(columns=True)
-        table.add_columns(*(Text(words(f"history.{name}")) for name in COLUMNS))
-        if view is not None:
-            for trial in page.trials:
-                table.add_row(*page.row(words, view, trial))
+        for place, name in enumerate(COLUMNS):
+            heading = Text(words(f"history.{name}"))
+            # left to itself the table measures when it is idle, and not again for rows that came meanwhile
+            table.add_column(heading, width=max(one.cell_len for one in (heading, *(row[place] for row in rows))))
+        table.add_rows(rows)
         if table.row_count:
             table.move_cursor(row=min(max(0, row), table.row_count - 1))
         self.on_data_table_row_highlighted()

@@ -210,3 +210,25 @@ class Apart:
         square = np.maximum((gap**2).sum(axis=1), 1e-12)
         close = np.exp(-0.5 * square)
         return float(np.log1p(-close).sum()), ((close / (1.0 - close))[:, None] * gap / self.reach).sum(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Zero within reach of a centre, and steeply falling outside."""
+
+    centre: FloatArray
+    reach: FloatArray
+    steepness: float = ACQUIRING.steepness
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the value at each row."""
+        square = (((X - self.centre) / self.reach) ** 2).sum(axis=1)
+        return self.steepness * np.minimum(1.0 - square, 0.0)
+
+    def gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value at one row and its gradient."""
+        gap = (x - self.centre) / self.reach
+        short = 1.0 - float(gap @ gap)
+        if short >= 0.0:
+            return 0.0, np.zeros(len(x))
+        return self.steepness * short, -2.0 * self.steepness * gap / self.reach

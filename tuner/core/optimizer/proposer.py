@@ -19,6 +19,7 @@ from tuner.core.optimizer.acquisition import (
     Apart,
     Logarithm,
     LogImprovement,
+    Near,
     Scaled,
     Sum,
     Threshold,
@@ -127,6 +128,8 @@ def choose(
         floor = Threshold(known.border, 1.0 - risk, strategy.acquiring.steepness)
     if floor is not None:
         parts.append(floor)
+    if kind == "improve" and len(known.space.parameters) >= strategy.improving.parameters:
+        parts += _near(known, strategy, rng)
     space, lengthscales = known.space, known.model.hyper.kernel.lengthscales
     avoided = known.ledger.rows(known.ledger.avoided)
     if len(avoided):
@@ -140,6 +143,17 @@ def choose(
         U = U if within is None else within.ground(U)
     row, _ = maximise(Sum(tuple(parts)), space, U, known.tried, floor, strategy.search, kept)
     return Choice(row, kind, opponent)
+
+
+def _near(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> list[Acquisition]:
+    """Return what keeps some steps near the champion: with many parameters a far one seldom improves on it."""
+    numbers, space, champion = strategy.improving, known.space, known.champion
+    if champion is None or rng.random() >= numbers.near:
+        return []
+    reach = np.full(space.dimension, np.inf)
+    distance = float(np.exp(rng.uniform(*np.log(numbers.reach))))
+    reach[space.free] = distance * known.model.hyper.kernel.lengthscales[space.free]
+    return [Near(champion if space.feasible(champion[None])[0] else space.snap(champion[None])[0], reach)]
 
 
 def _kept(

@@ -123,10 +123,16 @@ class Improving:
             from 6 on -.5 decades; with 2 to 5 and no scrap neither is better).
         refined: The share of refining steps then ("Draws that are believed": .2 gives up a third of the gain, .5 with
             restless lengthscales half of it).
+        near: With so many parameters, the share of improving steps that stay near the champion ("Four to ten
+            parameters": .15 decades; four in five do alike; with fewer parameters, near scrap, it does not help).
+        reach: How near, in lengthscales: each time another distance between these, by its logarithm ("Four to ten
+            parameters": .2 to 2 does alike).
     """
 
     parameters: int = 6
     refined: float = 0.0
+    near: float = 0.5
+    reach: tuple[float, float] = (0.05, 1.0)
 
 
 @dataclass(frozen=True)
