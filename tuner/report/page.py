@@ -55,8 +55,8 @@ def _contract(state: State) -> str:
     assured = [trial.assured for trial in state.trials if trial.assured is not None]
     said: list[str] = list(contract_sentences(state))
     if assured:
-        said.append(f"{sum(one.risk for one in assured):.1f} scrap parts were expected of {len(assured)} proposals")
-    return "; ".join(said)
+        said.append(f"Of {len(assured)} proposals {sum(one.risk for one in assured):.1f} scrap parts were expected")
+    return "".join(f"{one.removesuffix('.')}. " for one in said).strip()
 
 
 def _subtitle(state: State) -> str:
@@ -93,7 +93,7 @@ def _facts(story: Story) -> str:
     if state.restrictions:
         rows["only for now"] = "; ".join(sentence(state, one) for one in state.restrictions)
     if agreed := _contract(state):
-        rows["scrap contract"] = agreed
+        rows["contract"] = agreed
     if state.fault:
         rows["fault"] = state.fault
     machine = state.machine

@@ -57,7 +57,7 @@ class HistoryScreen(PageScreen):
         for place, name in enumerate(COLUMNS):
             heading = Text(words(f"history.{name}"))
             # left to itself the table measures when it is idle, and not again for rows that came meanwhile
-            table.add_column(heading, width=max(one.cell_len for one in (heading, *(row[place] for row in rows))))
+            table.add_column(heading, width=max(one.cell_len for one in (heading, *(cells[place] for cells in rows))))
         table.add_rows(rows)
         if table.row_count:
             table.move_cursor(row=min(max(0, row), table.row_count - 1))

@@ -84,6 +84,12 @@ class Knowledge:
         return None if champion is None else self.ledger.rows([self.ledger.trials[champion]])[0]
 
     @cached_property
+    def allowed_champion(self) -> FloatArray | None:
+        """The champion's row; where it lies outside of what is allowed for now, the nearest that does not."""
+        row = self.champion
+        return row if row is None or self.space.feasible(row[None])[0] else self.space.snap(row[None])[0]
+
+    @cached_property
     def mean(self) -> Surface:
         """The posterior mean of the preferences."""
         return mean_surface(self.model)

@@ -40,8 +40,6 @@ def promising_levels(
     changes cost something, what counts is the gain over the champion a part that it costs, and what is held stays.
     """
     numbers = strategy.levels
-    if not space.feasible(champion[None])[0]:  # it lies outside of what is allowed for now
-        champion = space.snap(champion[None])[0]
     places = [place for place, p in enumerate(space.parameters) if has_levels(p, numbers.most)]
     if not model.data.m or not (places or changes):
         return None

@@ -4,7 +4,8 @@ A proposal of `auto` is one of three kinds. `design`: amid ground far from every
 `improve`: the largest expected improvement on ONE exact draw of the posterior, with lengthscales a little other than
 the fitted ones. `refine`: the largest posterior mean. The last two alternate; both keep P(valid) above what the scrap
 budget allows. Once a trial was non-valid, and with many parameters, improving steps believe a draw of the function at
-every trial, with the fitted lengthscales, and nothing refines.
+every trial, with the fitted lengthscales, and nothing refines. With many
+parameters half of them stay near the champion.
 """
 
 from dataclasses import dataclass, replace
@@ -147,13 +148,13 @@ def choose(
 
 def _near(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> list[Acquisition]:
     """Return what keeps some steps near the champion: with many parameters a far one seldom improves on it."""
-    numbers, space, champion = strategy.improving, known.space, known.champion
+    numbers, space, champion = strategy.improving, known.space, known.allowed_champion
     if champion is None or rng.random() >= numbers.near:
         return []
     reach = np.full(space.dimension, np.inf)
     distance = float(np.exp(rng.uniform(*np.log(numbers.reach))))
     reach[space.free] = distance * known.model.hyper.kernel.lengthscales[space.free]
-    return [Near(champion if space.feasible(champion[None])[0] else space.snap(champion[None])[0], reach)]
+    return [Near(champion, reach)]
 
 
 def _kept(
@@ -165,7 +166,7 @@ def _kept(
     rng: np.random.Generator,
 ) -> Kept | None:
     """Return what to keep in this step: levels, and what costs too much to change; None if nothing is left with it."""
-    space, champion = known.space, known.champion
+    space, champion = known.space, known.allowed_champion
     kept = None if changes is None else changes.kept(space)
     if kind in ("improve", "refine") and champion is not None:
         kept = promising_levels(known.model, space, champion, known.tried, strategy, floor, changes, rng) or kept
