@@ -71,6 +71,17 @@ def test_a_contract_that_cannot_be_is_refused_with_a_sentence(wrong):
         Contract(**wrong)
 
 
+def test_a_rate_in_percent_is_answered_with_the_share_that_was_meant():
+    with pytest.raises(ValueError, match=r"5 % is 0\.05"):
+        Contract(rate=5)
+
+
+@pytest.mark.parametrize("alone", [{"strictness": "certain"}, {"confidence": 0.9}])
+def test_what_belongs_to_a_contract_is_refused_where_no_rate_makes_one(alone):
+    with pytest.raises(ValueError, match="scrap_rate"):
+        Optimizer(LINE, **alone)
+
+
 def test_risk_and_certainty_are_those_of_the_exact_posterior_averaged_over_hyper_parameters():
     optimizer = started()
     for x, valid in ((0.3, True), (0.45, True), (0.8, False)):

@@ -66,7 +66,7 @@ class Contract(Record):
         for name in ("rate", "confidence"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1.0:
-                raise ValueError(f"the {name} of a scrap contract lies between 0 and 1, not {value!r}")
+                raise ValueError(f"the {name} of a scrap contract lies between 0 and 1, not {value!r}{_meant(value)}")
         if self.rate >= 0.5:
             raise ValueError(f"a scrap contract allows less than half of the parts to be scrap, not {self.rate!r}")
         if self.strictness not in get_args(Strictness):
@@ -75,6 +75,17 @@ class Contract(Record):
             raise ValueError(f"the budget of a scrap contract is a whole number, not {self.budget!r}")
         if self.budget is not None and self.budget < 0:
             raise ValueError(f"the budget of a scrap contract is zero or more, not {self.budget!r}")
+
+
+def agree(
+    rate: float | None, budget: int | None, strictness: Strictness = "expected", confidence: float = 0.95
+) -> Contract | None:
+    """Return the contract, or None where no rate is given; then nothing else of one may be."""
+    if rate is not None:
+        return Contract(rate=rate, budget=budget, strictness=strictness, confidence=confidence)
+    if (strictness, confidence) != ("expected", 0.95):
+        raise ValueError("strictness and confidence are of a scrap contract: say its scrap_rate too, such as 0.05")
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +149,12 @@ def _most(contract: Contract, parts: int, planned: int | None) -> int:
     by_rate = int(contract.rate * (parts + 1)) + 1 if planned is None else int(contract.rate * max(planned, parts + 1))
     most = max(by_rate, 1)
     return most if contract.budget is None else min(most, contract.budget)
+
+
+def _meant(value: object) -> str:
+    """Say what was probably meant by a share that is written in percent."""
+    percent = not isinstance(value, bool) and isinstance(value, int | float) and 1.0 <= value < 100.0
+    return f": {value:g} % is {value / 100.0:g}" if percent else ""
 
 
 def _score(risk: float) -> float:

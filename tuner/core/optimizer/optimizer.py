@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
-from tuner.core.optimizer.contract import Account, Contract, Strictness, outcomes_of, settle
+from tuner.core.optimizer.contract import Account, Strictness, agree, outcomes_of, settle
 from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.fit_json import fit_from, fit_json
 from tuner.core.optimizer.growth import recommending_within
@@ -98,11 +98,7 @@ class Optimizer:
         self.budget = None if budget is None else _whole("budget", budget)
         self.scrap_budget = None if scrap_budget is None else _whole("scrap_budget", scrap_budget)
         self.scrap_rate, self.strictness, self.confidence = scrap_rate, strictness, confidence
-        self.contract: Contract | None = None
-        if scrap_rate is not None:
-            self.contract = Contract(
-                rate=scrap_rate, budget=self.scrap_budget, strictness=strictness, confidence=confidence
-            )
+        self.contract = agree(scrap_rate, self.scrap_budget, strictness, confidence)
         self.tray = None if tray is None else _whole("tray", tray)
         if isinstance(looks_per_part, bool) or not isinstance(looks_per_part, int | float) or not looks_per_part >= 1.0:
             raise ValueError(f"looks_per_part is a number, 1 or more, not {looks_per_part!r}")
