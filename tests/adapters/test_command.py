@@ -23,7 +23,7 @@ COLOUR = ParameterInfo("colour", "choice", "red", choices=("red", "blue"))
 ALL = ("open", "apply", "read_back", "run_trial", "health", "go_to", "close")
 GOOD = {"speed": 120, "heat": 180.0}
 
-# a machine that keeps its state in a file, as a real one does
+# a machine that keeps its state in a file, as a real one does; it may be killed at any time, so the file is replaced
 WHOLE = """
 import json, pathlib, sys, time
 request = json.load(sys.stdin)
@@ -44,7 +44,9 @@ elif request["op"] == "run_trial":
     answer = known["parts"].setdefault(request["tag"], made)
 elif request["op"] == "health":
     answer = {"ok": True, "text": "idle", "interlocks": {"guard": True}}
-state.write_text(json.dumps(known))
+fresh = pathlib.Path("state.new")
+fresh.write_text(json.dumps(known))
+fresh.replace(state)
 print(json.dumps(answer))
 """
 

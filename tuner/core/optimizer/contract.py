@@ -153,8 +153,9 @@ def _most(contract: Contract, parts: int, planned: int | None) -> int:
 
 def _meant(value: object) -> str:
     """Say what was probably meant by a share that is written in percent."""
-    percent = not isinstance(value, bool) and isinstance(value, int | float) and 1.0 <= value < 100.0
-    return f": {value:g} % is {value / 100.0:g}" if percent else ""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1.0 <= value < 100.0:
+        return ""
+    return f": {value:g} % is {value / 100.0:g}"
 
 
 def _score(risk: float) -> float:
