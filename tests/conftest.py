@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tuner.basics.threads import one_blas_thread
+
+# as the processes of ours that tests start, and as `make test` has it: else the same run differs in its last bits
+one_blas_thread()
 pytest_plugins = ["tests.warm", "tests.leaks"]
 
 # a busy machine is slow, and that is no failure: neither of an example nor of the making of one; `make test` tries the

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.helpers import LIGHT
 from tests.lab.bench.helpers import finish
 from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.questions import Question
@@ -21,7 +22,7 @@ PARTS = 4
 
 def test_a_run_begins_at_the_known_good_setting_and_is_the_same_again():
     instance = draw_instance("shop", 3)
-    optimizer = Optimizer(instance.space, seed=3, budget=PARTS + 1)
+    optimizer = Optimizer(instance.space, seed=3, budget=PARTS + 1, strategy=LIGHT)
     campaign = Campaign(instance, optimizer, 3)
     run = campaign.run(PARTS)
     first = optimizer.ledger.trials[1]
@@ -30,13 +31,13 @@ def test_a_run_begins_at_the_known_good_setting_and_is_the_same_again():
     assert run.given[-1].parts == PARTS
     assert run.given[-1].looks == len(optimizer.ledger.judgments)
     assert run.given[-1].scrap == sum(not trial.valid for trial in optimizer.ledger.trials.values())
-    assert run == run_instance(instance, 3, PARTS)
+    assert run == run_instance(instance, 3, PARTS, strategy=LIGHT)
     assert len(run.forecasts) == PARTS
 
 
 def test_what_the_user_is_given_is_the_champion_and_the_recommendation_not_the_best_part():
     instance = draw_instance("slips20", 1)
-    optimizer = Optimizer(instance.space, seed=1, budget=9)
+    optimizer = Optimizer(instance.space, seed=1, budget=9, strategy=LIGHT)
     given = Campaign(instance, optimizer, 1).run(8).given[-1]
     assert given.champion == instance.regret(optimizer.ledger.trials[optimizer.champion].setting)
     assert given.recommended == instance.regret(optimizer.recommend())
@@ -64,10 +65,10 @@ def test_questions_without_end_end():
 
 @pytest.mark.parametrize("rival", ["hb-ei", "eiig", "ucb"])
 def test_a_rival_tunes_the_same_process_and_is_never_asked_again(rival):
-    run = run_method(rival, draw_instance("shop", 2), 2, 6)
+    run = run_method(rival, draw_instance("shop", 2), 2, PARTS)
     given = run.given[-1]
     assert given.champion == given.recommended
-    assert given.looks + given.scrap == 6
+    assert given.looks + given.scrap == PARTS
 
 
 def test_a_finished_run_is_the_same_after_it_was_written():
