@@ -7,6 +7,7 @@ import os
 import socket
 import ssl
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -122,6 +123,8 @@ class MqttLink:
             if deadline.left_s() <= 0.0:  # the client's clock may strike before ours
                 raise LinkError(self._too_late(where, deadline)) from error
             trouble = _tls_trouble(error)
+            if trouble is not None:
+                traceback.clear_frames(trouble.__traceback__)  # where paho leaves its open socket
             why = tls_words(trouble) if trouble is not None else self._why()
             raise LinkError(say("mqtt.unreachable", where=where, why=why or str(error))) from error
 

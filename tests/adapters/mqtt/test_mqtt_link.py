@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 from pathlib import Path
@@ -191,7 +192,7 @@ def certificate(tmp_path):
     return pem, private
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")  # paho leaves it to the garbage collector
+@pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")  # paho leaves it to whoever drops it
 def test_with_tls_the_brokers_certificate_is_checked(tmp_path, certificate):
     pem, private = certificate
     broker = Broker(tmp_path, f"certfile {pem}", f"keyfile {private}", "allow_anonymous true")
@@ -201,10 +202,17 @@ def test_with_tls_the_brokers_certificate_is_checked(tmp_path, certificate):
         adapter.open(PATIENT_S)
         adapter.close()
         stranger = MqttAdapter(MqttSettings(host="127.0.0.1", port=broker.port, tls={}, **TALK), [SPEED])
-        with pytest.raises(LinkError, match="certificate"):
-            stranger.open(PATIENT_S)
+        gc.collect()
+        gc.disable()
+        try:
+            with pytest.raises(LinkError, match="certificate") as refused:
+                stranger.open(PATIENT_S)
+            assert refused.value.__cause__ is not None
+            left = [one for one in gc.get_objects() if isinstance(one, ssl.SSLSocket) and one.fileno() != -1]
+            assert left == [], "a refused connection stays open until its garbage is collected"
+        finally:
+            gc.enable()
         stranger.close()
-        gc.collect()  # so that the warning above comes here and not in another test
     finally:
         broker.stop()
     missing = MqttSettings(host="127.0.0.1", port=1, tls={"ca_file": tmp_path / "none.pem"}, **TALK)
