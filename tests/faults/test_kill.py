@@ -4,6 +4,7 @@ import json
 import random
 import tempfile
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -26,7 +27,17 @@ class Judge(threading.Thread):
         self.running = running
         self.acknowledged: list[tuple[int, int]] = []
         self.surprises: list[str] = []
+        self.acknowledged_one = threading.Event()
         self.done = threading.Event()
+
+    def give(self, count: int) -> None:
+        """Wait until so many more answers are acknowledged."""
+        wanted, end = len(self.acknowledged) + count, time.monotonic() + PATIENT_S
+        while len(self.acknowledged) < wanted:
+            assert self.is_alive(), self.surprises
+            assert time.monotonic() < end, f"{len(self.acknowledged)} of {wanted} answers"
+            self.acknowledged_one.wait(0.1)
+            self.acknowledged_one.clear()
 
     def run(self) -> None:
         while not self.done.is_set():
@@ -59,6 +70,7 @@ class Judge(threading.Thread):
                 self.surprises.append(f"duel {duel}: {refusal.code} {refusal}")
             else:
                 self.acknowledged.append((duel, winner))
+                self.acknowledged_one.set()
             return
 
 
@@ -97,20 +109,21 @@ def _bombard(running: QuickRunning, kills: int, rng: random.Random, killed: Call
     judge = Judge(running)
     judge.start()
     pause = threading.Event()
+    up = True
     for _ in range(kills):
-        pause.wait(rng.uniform(0.0, 1.5))  # the moment of the kill, not a wait for something
+        if up:  # a slow machine answers as often between two kills as a fast one
+            judge.give(rng.randrange(3))
+        pause.wait(rng.uniform(0.0, 0.2))  # the moment of the kill, not a wait for something
         running.kill()
-        running.start(wait=rng.random() < 0.7)  # sometimes it is killed while it starts
+        up = rng.random() < 0.7
+        running.start(wait=up)  # sometimes it is killed while it starts
         killed()
     running.kill()
     running.start()
-    answered = len(judge.acknowledged)
-    while len(judge.acknowledged) < answered + 2 and judge.is_alive():
-        judge.join(0.1)
+    judge.give(2)
     judge.done.set()
     running.stop()
     judge.join(PATIENT_S)
-    assert judge.acknowledged
     check(running, judge)
     return len(judge.acknowledged)
 
