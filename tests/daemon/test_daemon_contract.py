@@ -33,7 +33,7 @@ def test_a_campaign_under_a_contract_says_so_everywhere_and_is_replayed_bit_for_
         running.stop()
         report = _report(running.state, tmp_path)
         assert [text for text in view.contract.texts if escape(text) not in report] == []
-        tuner("replay", "--state", running.state, "--workers", "1")
+        tuner("replay", "--state", running.state, "--jobs", "1")
 
 
 def _report(state, directory) -> str:
