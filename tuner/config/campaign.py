@@ -90,14 +90,16 @@ class Budget(Section):
     """When a campaign ends by itself."""
 
     trials: int = Field(ge=1, le=1_000_000, description="largest number of trials")
-    scrap: int | None = Field(None, ge=0, description="largest number of non-valid trials; none: no limit")
+    scrap: int | None = Field(None, ge=0, description="scrap parts after which the campaign ends; none: no limit")
 
 
 class ScrapContract(Section):
     """How much scrap is agreed; tuning keeps to ground where that holds, or holds before the part."""
 
-    rate: float = Field(gt=0, lt=0.5, description="largest share of the parts that may be scrap, such as 0.05")
-    budget: int | None = Field(None, ge=0, description="largest number of scrap parts in all; none: as the rate says")
+    rate: float = Field(gt=0, lt=0.5, description="largest share of the planned parts that may be scrap, such as 0.05")
+    budget: int | None = Field(
+        None, ge=0, description="scrap parts after which tuning holds; none: only the rate counts"
+    )
     strictness: Literal["expected", "certain"] = Field(
         "expected",
         description="expected: a part's chance to be scrap keeps within what is allowed; certain: moreover its setting "
