@@ -160,8 +160,9 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     have = view.budget
     parts = [words("wait.trials", spent=words.number(have.spent), trials=words.number(have.trials))]
     if view.contract is not None:
-        rate = say("value.number", number=share_text(view.contract.rate))
-        parts.append(words("contract.short", scrap=view.contract.scrap, parts=view.contract.parts, rate=rate))
+        have_scrap, rate = view.contract, say("value.number", number=share_text(view.contract.rate))
+        counts = {"scrap": have_scrap.scrap, "parts": have_scrap.parts, "left": have_scrap.left}
+        parts.append(words("contract.short", **counts, rate=rate, planned=have_scrap.planned))
     elif have.scrap_limit is None:
         parts.append(words("wait.scrap", scrap=words.number(have.scrap)))
     else:

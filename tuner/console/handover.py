@@ -135,7 +135,10 @@ def _state(words: Words, view: CampaignView) -> Section:
         lines.append(words("alarms.fault", text=view.fault))
     if view.lot:
         lines.append(words("top.lot", lot=view.lot))
-    return Section(words("handover.state"), (*lines, *contract_lines(words, view)))
+    about = contract_lines(words, view)
+    if about:
+        lines += [f"{words('contract.title')}: {about[0]}", *about[1:]]
+    return Section(words("handover.state"), tuple(lines))
 
 
 def _champion(words: Words, shift: Shift) -> Section:
