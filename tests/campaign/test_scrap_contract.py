@@ -201,7 +201,7 @@ def test_a_hold_names_the_key_its_table_and_the_command_that_goes_on(why):
     assert driver.refold() == driver.state
     reason = driver.state.reason
     assert WHY[why] in reason
-    assert "`tuner campaign resume press-1`, or h in the console" in reason
+    assert "h in the console, or `tuner campaign resume press-1`" in reason
     key = {"budget": "budget in [campaign.scrap]", "no_ground": "`tuner campaign repeat press-1 1`"}
     assert key.get(why, "rate in [campaign.scrap]") in reason
     assert told_why(reason) == WHY[why]
@@ -215,7 +215,7 @@ def test_a_hold_names_the_key_its_table_and_the_command_that_goes_on(why):
 def test_a_contract_that_was_changed_while_tuning_is_held_says_that_one_must_resume(scrap):
     driver = held(WHY["no_setting"])
     driver.tell(ChangeTerms(terms=terms().model_copy(update={"scrap": scrap})))
-    assert driver.state.reason.startswith("the scrap contract was changed while tuning was held: go on with `tuner")
+    assert driver.state.reason.startswith("the scrap contract was changed while tuning was held: go on with h in")
     assert driver.refold() == driver.state
     view = campaign_view(driver.state, BEGIN)
     assert "changed" in view.phase_text

@@ -79,7 +79,7 @@ def contract_sentences(state: State) -> list[Sentence]:
     assured = newest.assured
     if newest.p_valid is not None:
         low, confidence = float(assured.low), float(agreed.confidence)
-        said.append(say("contract.next", valid=float(newest.p_valid), confidence=confidence, low=low))
+        said.append(say("contract.next", tag=newest.tag, valid=float(newest.p_valid), confidence=confidence, low=low))
         if assured.risk > assured.allowed and assured.stage == "known ground":
             risk, allowed = float(assured.risk), float(assured.allowed)
             said.append(say("contract.next_known", risk=risk, allowed=allowed))
