@@ -13,8 +13,7 @@ from tuner.console.language import Words
 from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
 from tuner.core.space.values import Value
-from tuner.wire.messages import CampaignView, ParameterView, TrialView
-from tuner.wire.steering_views import ContractView
+from tuner.wire.messages import CampaignView, ContractView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"
 _TAGGED = frozenset({Phase.AWAITING_APPROVAL, Phase.SENDING, Phase.SETTLING, Phase.RUNNING})
