@@ -13,7 +13,7 @@ _HEAD = """# Configuration
 Every key of a configuration file. A file is [TOML](https://toml.io): `[table]` begins a table, `[[table]]` one more
 table of a list. [configs/](../configs) has a commented file for each adapter, `tuner init` writes one from answers,
 `tuner check-config FILE` tells every error of a file at once, and `tuner config explain KEY` prints what stands here
-about a key.
+about a key or a table.
 
 A key without a default must be there. Numbers have the unit that the key ends with (`_s` are seconds), or the one in
 the column.

@@ -215,7 +215,7 @@ def test_a_moment_is_written_in_utc_and_told_by_the_readers_clock(monkeypatch):
 
 
 def test_a_chance_is_never_certain_and_a_small_share_keeps_a_digit():
-    said = say("contract.next", valid=0.999, confidence=0.9, low=0.001)
+    said = say("contract.next", tag="P2", valid=0.999, confidence=0.9, low=0.001)
     assert ">99 %" in said
     assert "<1 %" in said
     assert "0,4 %" in tell(say("contract.base", share=0.004), "de")

@@ -13,7 +13,7 @@ from tuner.lab.bench.history import history
 
 
 def replay(directory, *options):
-    return CliRunner().invoke(cli, ["replay", "--state", str(directory), "--workers", "1", *options])
+    return CliRunner().invoke(cli, ["replay", "--state", str(directory), "--jobs", "1", *options])
 
 
 @pytest.mark.slow

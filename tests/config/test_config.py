@@ -138,3 +138,28 @@ def test_the_daemon_lives_where_the_configuration_says_else_systemd_else_in_the_
     configured = places(systemd, tmp_path, Path("/data"), "tcp://*:5555", "tcp://*:5556")
     assert configured.state_directory == Path("/data")
     assert configured.events == "tcp://*:5556"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rate = 5", "5 % is 0.05"),
+        ('rate = "5 %"', "5 % is 0.05"),
+        ('rate = "2,5%"', "2.5 % is 0.025"),
+        ('rate = "0.05"', "write 0.05"),
+        ("rate = 0.7", "less than 0.5"),
+        ("rate = 0.05\nconfidence = 95", "95 % is 0.95"),
+    ],
+)
+def test_a_share_in_percent_is_answered_with_file_line_and_the_share_that_was_meant(tmp_path, line, said):
+    file = tmp_path / "press.toml"
+    lines = (ROOT / "configs" / "sasena.toml").read_text().splitlines()
+    where = next(place for place, text in enumerate(lines) if text.startswith("# [campaign.scrap]"))
+    lines[where : where + 1] = ["[campaign.scrap]", *line.splitlines()]
+    file.write_text("\n".join(lines))
+    with pytest.raises(ConfigError) as error:
+        load_config(file)
+    key = line.splitlines()[-1].split()[0]
+    row = where + 1 + len(line.splitlines())
+    assert str(error.value).startswith(f"{file}:{row}: campaign[sasena].scrap.{key}: must be")
+    assert said in str(error.value)

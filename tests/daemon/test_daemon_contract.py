@@ -29,11 +29,11 @@ def test_a_campaign_under_a_contract_says_so_everywhere_and_is_replayed_bit_for_
         assert view.contract.trial == 6
         assert 0.0 < view.contract.low <= view.contract.p_valid
         assert "scrap contract: " in tuner("status", "--state", running.state)
-        assert "scrap contract: " in tuner("handover", "--language", "en", "--state", running.state)
+        assert "Scrap contract: " in tuner("handover", "--language", "en", "--state", running.state)
         running.stop()
         report = _report(running.state, tmp_path)
         assert [text for text in view.contract.texts if escape(text) not in report] == []
-        tuner("replay", "--state", running.state, "--workers", "1")
+        tuner("replay", "--state", running.state, "--jobs", "1")
 
 
 def _report(state, directory) -> str:

@@ -78,7 +78,7 @@ def test_every_campaign_of_it_is_reported(kept, tmp_path, drawn, monkeypatch):
 def test_every_proposal_of_it_is_computed_again(kept):
     """Another version of the optimiser may propose something else, and says so; it must know what was known then."""
     state, known = kept
-    shown = tuner("replay", "--state", state, "--workers", 2)
+    shown = tuner("replay", "--state", state, "--jobs", 2)
     count = known["proposals"]
     assert shown.exit_code == 0, shown.output
     said = re.escape(f"{count} proposals") + r"( and \d+ questions?)? made by another version, tuner corpus: "

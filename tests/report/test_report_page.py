@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from tests.campaign.helpers import ANNA, BEN, Driver, proposed, terms
 from tests.web.helpers import chromium
-from tuner.campaign.commands import Exclude, Judge, Retract, Start, Tie
+from tuner.campaign.commands import ChangeTerms, Exclude, Judge, Retract, Start, Tie
 from tuner.campaign.state import Stage
+from tuner.config.campaign import ScrapContract
 from tuner.report.beliefs import believe
 from tuner.report.figures import PREFERENCE_COLOURS, VALID_COLOURS, _steps
 from tuner.report.page import NO_FIGURES, _class, _outcome, report_page
@@ -243,3 +244,17 @@ def test_on_a_telephone_nothing_is_wider_than_the_screen(page, tmp_path):
 def test_it_is_for_light_and_dark_and_for_paper(page):
     for words in ("color-scheme: light dark", "prefers-color-scheme: dark", "@media print", "max-width: 600px"):
         assert words in page
+
+
+def test_beside_a_contract_the_budget_for_scrap_says_what_it_is():
+    driver = driven(3, scrap=(2,))
+    assert "<dt>scrap</dt><dd>1</dd>" in report_page(story_of(driver))
+    terms = driver.state.terms
+    budget = terms.budget.model_copy(update={"scrap": 9})
+    driver.tell(ChangeTerms(terms=terms.model_copy(update={"budget": budget})))
+    assert "<dt>scrap</dt><dd>1 of at most 9</dd>" in report_page(story_of(driver))
+    both = {"budget": budget, "scrap": ScrapContract(rate=0.4)}
+    driver.tell(ChangeTerms(terms=terms.model_copy(update=both)))
+    page = report_page(story_of(driver))
+    assert "<dt>scrap</dt><dd>1; besides the contract the campaign ends at 9 ([campaign.budget] scrap)</dd>" in page
+    assert "<dt>scrap contract</dt><dd>1 of 3 parts were scrap" in page

@@ -97,7 +97,7 @@ def test_an_adapter_s_own_key_is_explained_and_named_with_the_adapter():
 def test_a_key_that_is_not_there_is_answered_with_the_nearest():
     shown = explain("trails")
     assert shown.exit_code == 2
-    assert 'there is no key "trails"; did you mean "trials"?' in shown.stderr
+    assert 'there is no key or table "trails"; did you mean "trials"?' in shown.stderr
 
 
 def test_the_defaults_that_are_told_are_the_models():

@@ -79,7 +79,7 @@ def test_a_bundle_is_replayed_elsewhere_bit_for_bit(tmp_path):
         running.stop()
         shown = tuner("bundle", "press", "--to", tmp_path / "b.zip", "--state", running.state)
         assert shown.exit_code == 0, shown.output
-    shown = tuner("replay", tmp_path / "b.zip", "--workers", "1")
+    shown = tuner("replay", tmp_path / "b.zip", "--jobs", "1")
     assert shown.exit_code == 0, shown.output
     assert "2 proposals recomputed, every one identical" in shown.stdout
 

@@ -232,6 +232,6 @@ def test_a_daemon_imports_by_its_configuration_and_by_the_command_line(tmp_path,
         report = tuner("report", "press", *here, "--out", tmp_path / "r.html")
         assert report.exit_code == 0, report.output
         assert "of campaign oven, its own" in (tmp_path / "r.html").read_text()
-        replayed = tuner("replay", *here, "--workers", "1")
+        replayed = tuner("replay", *here, "--jobs", "1")
         assert replayed.exit_code == 0, replayed.output
         assert "every one identical" in replayed.output

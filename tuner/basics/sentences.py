@@ -26,6 +26,7 @@ from tuner.basics.times import wall_clock
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "de", "es", "zh")
 TOLD = "told"  # the field beside sentences that has their codes
+_SEMICOLONS = (";", "\N{FULLWIDTH SEMICOLON}")
 _DEEPEST = 8  # sentences in sentences
 _POINT = "language.decimal"
 _SHARES = {"chance": chance, "share": share_text}
@@ -188,6 +189,8 @@ def _filled(template: str, values: Mapping[str, Any], reader: _Reader, deep: int
 def _shown(value: Any, form: str, reader: _Reader, deep: int) -> str:
     if isinstance(value, list):
         texts = [_shown(one, "", reader, deep) for one in value]
+        if form.strip() in _SEMICOLONS:  # what is told on its own elsewhere may end with a full stop
+            texts = [*(text if text.endswith("..") else text.rstrip(".。") for text in texts[:-1]), *texts[-1:]]
         return listed(texts) if form == "quoted" else (form or ", ").join(texts)
     if isinstance(value, Mapping):
         return _nested(value, reader, deep)

@@ -12,6 +12,7 @@ from tuner.campaign import commands as c
 from tuner.campaign import events as e
 from tuner.campaign.automatic import budget_end, part_tag
 from tuner.campaign.by_hand import needed
+from tuner.campaign.contract_words import hold_reason
 from tuner.campaign.importing import continues, fitting, objection, problems, same, together, unreadable
 from tuner.campaign.moves import MOVES, illegal
 from tuner.campaign.questions import due
@@ -226,7 +227,7 @@ def _ask(state: State, command: c.Ask, actor: Actor, now: datetime) -> tuple[e.E
 def _keep(state: State, command: c.KeepContract, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
     if state.trial is not None or state.duel is not None:
         raise Refusal("stale", say("refused.no_proposal_wanted"))
-    return (e.CampaignHeld(reason=command.reason, contract=True),)
+    return (e.CampaignHeld(reason=hold_reason(state, command.reason), contract=True),)
 
 
 def _answered(state: State, command: c.AnswerSetting, actor: Actor, now: datetime) -> tuple[e.Event, ...]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tuner.basics.sentences import Sentence, say
 from tuner.campaign import events as e
 from tuner.campaign.alarms import after
+from tuner.campaign.contract_words import changed_reason
 from tuner.campaign.importing import imported
 from tuner.campaign.moves import LEADS
 from tuner.campaign.state import (
@@ -123,6 +124,8 @@ def _terms_changed(state: State, event: e.TermsChanged, one: Recorded) -> State:
     trial, pretended = state.trial, state.terms.policy.dry_run and not event.terms.policy.dry_run
     if trial is not None and trial.stage in MOVED_STAGES and pretended:
         state = _trial(state, trial.number, stage=Stage.APPROVED)  # now it is done in earnest
+    if state.contract_held and event.terms.scrap != state.terms.scrap:
+        state = replace(state, reason=changed_reason(state.name))  # the old one is of a contract that is no more
     return replace(state, terms=event.terms, machine=replace(state.machine, home=home))
 
 

@@ -11,7 +11,7 @@ from tuner.basics.threads import one_blas_thread
 from tuner.cli.bench_daemon import latency, load, scale, start, web
 from tuner.cli.bench_scrap import scrap
 from tuner.cli.bench_suite import calibration, suite
-from tuner.cli.run_options import MOST_JOBS, scheduler
+from tuner.cli.run_options import MOST_JOBS, jobs_option, scheduler
 
 if TYPE_CHECKING:
     from tuner.core.optimizer.proposer import AcquisitionName
@@ -261,7 +261,7 @@ def peers(
     show_default=True,
     help="Directory of the finished runs and the pages.",
 )
-@click.option("--workers", type=click.IntRange(1, MOST_JOBS), default=2, show_default=True, help="Local processes.")
+@jobs_option(default=2, show_default=True, help="Worker processes.")
 @click.option(
     "--dask", callback=scheduler, metavar="ADDRESS", help="Run on this Dask scheduler instead of local processes."
 )
@@ -273,7 +273,7 @@ def paper(
     scale: str,
     figures: tuple[int, ...],
     out: Path,
-    workers: int,
+    jobs: int,
     dask: str | None,
     pages: Path | None,
     pages_only: bool,
@@ -292,6 +292,6 @@ def paper(
     require_matplotlib()
     chosen = tuple(sorted(set(figures))) or FIGURES
     if not pages_only:
-        run_missing(SCALES[scale], chosen, out, workers=workers, dask=dask, progress=progress)
+        run_missing(SCALES[scale], chosen, out, jobs=jobs, dask=dask, progress=progress)
     for path in write_pages(SCALES[scale], chosen, out, pages or out):
         click.echo(path)

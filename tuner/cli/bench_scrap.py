@@ -9,7 +9,7 @@ import click
 
 from tuner.basics.text import listed, nearest, shown
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.run_options import MOST_JOBS
+from tuner.cli.run_options import MOST_JOBS, words
 from tuner.cli.run_options import seeds as read_seeds
 
 # the bench's names, which would cost a second to import; a test keeps them equal
@@ -17,14 +17,15 @@ FAMILIES = ("model", "border", "ring", "islands", "bands", "steps", "drift", "ch
 METHODS = ("expected", "certain", "floor", "laplace", "ei")
 JUDGES = ("exact", "slips")
 RATES = ("0.02", "0.05", "0.1", "0.2")
+_LIST = "Comma separated or repeated: {}; by default all."
 SEEDS, PARTS = range(1000, 1004), 25
 
 
-def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...]]:
-    """Return what reads some of the known names, comma separated; all of them if none is given."""
+def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
+    """Return what reads some of the known names; all of them if none is given."""
 
-    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-        chosen = known if value is None else tuple(dict.fromkeys(w.strip() for w in value.split(",") if w.strip()))
+    def read(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+        chosen = words(ctx, param, values) or known
         for name in chosen:
             if name not in known:
                 hint = nearest(name, known) or ","
@@ -34,24 +35,23 @@ def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, 
     return read
 
 
-def _rates(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...]:
-    words = RATES if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
+def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
     try:
-        rates = tuple(float(word) for word in words)
+        rates = tuple(float(word) for word in words(ctx, param, values) or RATES)
     except ValueError:
         rates = ()
     if not rates or not all(0.0 < rate < 0.5 for rate in rates):
         raise click.BadParameter(
-            f"{value!r} is not a list such as 0.02,0.05 of rates above 0 and below 0.5", ctx, param
+            f"{','.join(values)!r} is not a list such as 0.02,0.05 of rates above 0 and below 0.5", ctx, param
         )
-    return rates
+    return tuple(dict.fromkeys(rates))
 
 
 @click.command()
-@click.option("--family", "families", callback=_names(FAMILIES), help=f"Of {', '.join(FAMILIES)}.")
-@click.option("--method", "methods", callback=_names(METHODS), help=f"Of {', '.join(METHODS)}.")
-@click.option("--judge", "judges", callback=_names(JUDGES), help="exact, slips (10 %) or both.")
-@click.option("--rate", "rates", callback=_rates, metavar="R,R", help=f"By default {','.join(RATES)}.")
+@click.option("--family", "families", multiple=True, callback=_names(FAMILIES), help=_LIST.format(", ".join(FAMILIES)))
+@click.option("--method", "methods", multiple=True, callback=_names(METHODS), help=_LIST.format(", ".join(METHODS)))
+@click.option("--judge", "judges", multiple=True, callback=_names(JUDGES), help="exact, slips (10 %) or both.")
+@click.option("--rate", "rates", multiple=True, callback=_rates, metavar="R,R", help=f"By default {','.join(RATES)}.")
 @click.option("--seeds", callback=read_seeds, metavar="A-B", help="Runs of each cell; 1000-1199 is the whole bench.")
 @click.option("--parts", type=click.IntRange(2, 1000), default=PARTS, show_default=True, help="Made in each run.")
 @click.option(

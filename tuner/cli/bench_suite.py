@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.run_options import MOST_JOBS, scheduler
+from tuner.cli.run_options import MOST_JOBS, scheduler, words
 from tuner.cli.run_options import seeds as read_seeds
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ GROUPS = (
 )
 
 
-def _words(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.strip() for value in values for word in value.split(",") if word.strip()))
-
-
 _SHARED = (
     click.option(
         "--full", "scale", flag_value="full", help="20 seeds, 80 parts, paired with the paper's rivals (hours)."
@@ -36,7 +32,7 @@ _SHARED = (
     click.option(
         "--quick", "scale", flag_value="quick", default="quick", help="8 seeds, 40 parts (minutes); the default."
     ),
-    click.option("--group", "groups", multiple=True, callback=_words, help=f"Comma separated or repeated: {GROUPS}."),
+    click.option("--group", "groups", multiple=True, callback=words, help=f"Comma separated or repeated: {GROUPS}."),
     click.option(
         "--seeds",
         callback=read_seeds,
@@ -124,7 +120,7 @@ def _rivals(against: tuple[str, ...], *, everybody: bool, ours: str) -> tuple[st
 @click.option(
     "--against",
     multiple=True,
-    callback=_words,
+    callback=words,
     metavar="NAME|DIR",
     help="Pair with: default, hb-ei, eiig, ucb, botorch, optuna, or another suite's --out.",
 )

@@ -74,6 +74,7 @@ def rehearse(
     from tuner.lab.rehearse.expectation import as_text, expectation
     from tuner.lab.rehearse.run import Pace, typical_part_min
     from tuner.lab.rehearse.traps import configured, rehearsed
+    from tuner.lab.simulate.contract import Kept
     from tuner.lab.simulate.prepare import named_campaign
 
     chosen = named_campaign(config, campaign)
@@ -95,7 +96,7 @@ def rehearse(
     larger = [run for run in found if run.budget != budget]
     traps += rehearsed(chosen, own)
     about = (chosen.name, chosen.machine, len(chosen.parameters))
-    result = expectation(about, pace, own, larger, traps)
+    result = expectation(about, pace, own, larger, traps, Kept.of(chosen, budget))
     click.echo(json.dumps(result.as_json(), indent=1) if as_json else as_text(result), nl=as_json)
 
 

@@ -18,6 +18,7 @@ from tuner.campaign.events import DuelWanted, ProposalMade
 from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
+from tuner.cli.run_options import jobs_option
 from tuner.cli.state_option import state_directory, state_option
 from tuner.compute.backend import Job
 from tuner.compute.engine_name import engine_name
@@ -121,8 +122,8 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 @click.argument("bundle", metavar="[BUNDLE]", required=False, type=click.Path(path_type=Path))
 @state_option
 @click.option("--campaign", help="Only this campaign.")
-@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
-def replay(bundle: Path | None, state: Path | None, campaign: str | None, workers: int) -> None:
+@jobs_option(most=None, default=os.cpu_count() or 1, show_default="all cores")
+def replay(bundle: Path | None, state: Path | None, campaign: str | None, jobs: int) -> None:
     """Compute every proposal and question again from the journal and compare it with what was said, bit for bit.
 
     Each names what made it: the version of tuner, a digest of its source, numpy, scipy, the kind of processor.
@@ -133,14 +134,14 @@ def replay(bundle: Path | None, state: Path | None, campaign: str | None, worker
     faults: dict[str, str] = {}
     if bundle is not None:
         rows = [row for row in read_bundle(bundle) if campaign in (None, row.campaign)]
-        found = asyncio.run(_replay(lambda: rows, workers, sum(1 for _ in computed(rows, faults))))
+        found = asyncio.run(_replay(lambda: rows, jobs, sum(1 for _ in computed(rows, faults))))
     else:
         with Store.open_reading(state_directory(state) / FILE_NAME) as store:
             total = sum(1 for _ in computed(store.rows(campaign=campaign), faults))
             snapshots = wrong_snapshots(store, campaign, faults)
             if snapshots:
                 raise TunerError(f"the kept state is not what the events give: {', '.join(snapshots[:20])}")
-            found = asyncio.run(_replay(lambda: store.rows(campaign=campaign), workers, total))
+            found = asyncio.run(_replay(lambda: store.rows(campaign=campaign), jobs, total))
     unread = [f"campaign {name}: {why}" for name, why in faults.items()]
     if not found and not unread:
         raise TunerError(
@@ -188,7 +189,7 @@ def _foreign(found: Sequence[Replayed]) -> Iterator[str]:
         yield f"{made}: {verdict} (this is {engine_name()})"
 
 
-async def _replay(rows: Callable[[], Iterable[Row]], workers: int, total: int) -> list[Replayed]:
+async def _replay(rows: Callable[[], Iterable[Row]], jobs: int, total: int) -> list[Replayed]:
     columns = (TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     found: list[Replayed] = []
     waiting: list[tuple[Made, Job]] = []
@@ -200,7 +201,7 @@ async def _replay(rows: Callable[[], Iterable[Row]], workers: int, total: int) -
 
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("replay", total=total)
-        async with Pool(workers, cache_count=1) as pool:
+        async with Pool(jobs, cache_count=1) as pool:
             for made in computed(rows(), {}):
                 waiting.append((made, pool.submit(made.task, made.payload)))
                 if len(waiting) >= _AHEAD:

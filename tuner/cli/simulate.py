@@ -82,6 +82,7 @@ def simulate(
     one_blas_thread()
     from tuner.basics.text import counted
     from tuner.lab.judges.by_name import make_judge
+    from tuner.lab.simulate.contract import Kept
     from tuner.lab.simulate.display import summary, watcher
     from tuner.lab.simulate.goals import Goal
     from tuner.lab.simulate.output import check_output, write
@@ -102,7 +103,8 @@ def simulate(
     runs.sort(key=lambda run: run.seed)
     way = "in-process" if in_process else "daemon"
     title = f"{base.name}, {campaigns[0].budget.trials} trials, judge {judge}, {counted(len(runs), 'seed')}, {way}"
-    well = summary(runs, goals, title)  # before the file: a full disk must not cost this too
+    contract = Kept.of(base, campaigns[0].budget.trials)
+    well = summary(runs, goals, title, contract)  # before the file: a full disk must not cost this too
     _tell_out_of_reach(base)
     if out is not None:
         write(out, runs, {"config": str(config), "campaign": base.name, "judge": judge, "way": way, "speed": speed})

@@ -62,8 +62,8 @@ def show(body: StatusBody, console: Console) -> None:
         for restriction in line.restrictions:
             console.print(f"{escape(line.name)}: {escape(tell(restriction.text, ENGLISH))}", highlight=False)
         if line.contract is not None:
-            said = ". ".join(text.removesuffix(".") for text in line.contract.texts)
-            console.print(f"{escape(line.name)}: {escape(said)}", highlight=False)
+            said = " ".join(line.contract.texts)
+            console.print(f"{escape(line.name)}: scrap contract: {escape(said)}", highlight=False)
         if line.fault:
             console.print(f"[red]{escape(line.name)}: {escape(line.fault)}[/red]", highlight=False)
     for alarm in body.alarms:
@@ -92,7 +92,7 @@ def _cells(line: CampaignLine) -> list[str]:
         escape(line.machine_name),
         f"[{colour}]{mode}[/{colour}]" if colour else mode,
         f"{line.spent}/{line.trials}",
-        str(line.scrap),
+        str(line.scrap) if line.contract is None else f"{line.scrap}/{line.contract.most}",
         str(line.answers),
         "-" if line.champion is None else escape(line.champion_tag or f"trial {line.champion}"),
         "-" if line.duel is None else str(line.duel),

@@ -32,6 +32,7 @@ from tuner.core.optimizer.contract import Contract
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?", re.ASCII)  # without a time zone: the campaign has one
+_PERCENT = re.compile(r"\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*%?\s*", re.ASCII)
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
@@ -90,20 +91,36 @@ class Budget(Section):
     """When a campaign ends by itself."""
 
     trials: int = Field(ge=1, le=1_000_000, description="largest number of trials")
-    scrap: int | None = Field(None, ge=0, description="largest number of non-valid trials; none: no limit")
+    scrap: int | None = Field(None, ge=0, description="scrap parts after which the campaign ends; none: no limit")
+
+
+def _share(value: object) -> object:
+    """Whoever writes a share in percent is told the number that was meant."""
+    told = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    number = float(told[1].replace(",", ".")) if told else value
+    if isinstance(number, bool) or not isinstance(number, int | float) or (told is None and number < 1.0):
+        return value
+    meant = f"; {number:g} % is {number / 100.0:g}" if 0.0 < number < 100.0 else ""
+    if isinstance(value, str) and "%" not in value and number < 1.0:
+        meant = f"; write {number:g}"
+    raise ValueError(f"must be a share between 0 and 1, not {shown(value)}{meant}")
 
 
 class ScrapContract(Section):
     """How much scrap is agreed; tuning keeps to ground where that holds, or holds before the part."""
 
-    rate: float = Field(gt=0, lt=0.5, description="largest share of the parts that may be scrap, such as 0.05")
-    budget: int | None = Field(None, ge=0, description="largest number of scrap parts in all; none: as the rate says")
+    rate: Annotated[float, BeforeValidator(_share)] = Field(
+        gt=0, lt=0.5, description="largest share of the planned parts that may be scrap, such as 0.05"
+    )
+    budget: int | None = Field(
+        None, ge=0, description="scrap parts after which tuning holds; none: only the rate counts"
+    )
     strictness: Literal["expected", "certain"] = Field(
         "expected",
         description="expected: a part's chance to be scrap keeps within what is allowed; certain: moreover its setting "
         "is known, with the confidence, to keep the rate",
     )
-    confidence: float = Field(0.95, gt=0, lt=1, description='of "certain"')
+    confidence: Annotated[float, BeforeValidator(_share)] = Field(0.95, gt=0, lt=1, description='of "certain"')
 
     @property
     def agreed(self) -> Contract:

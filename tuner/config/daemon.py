@@ -33,7 +33,7 @@ class Log(Section):
 
 
 class Daemon(Section):
-    """The daemon's places; what is left out is chosen by `places`."""
+    """The daemon: its places, what may be done without a key, and how long things may take."""
 
     state_directory: Directory | None = Field(None, description="directory of journal, keys and backups")
     requests: Endpoint | None = Field(None, description="endpoint that answers requests")

@@ -8,12 +8,12 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 
 from tuner.basics.sentences import say
 from tuner.basics.text import share_text
-from tuner.basics.vocabulary import Mode, Phase
+from tuner.basics.vocabulary import ENDED, Mode, Phase
 from tuner.console.language import Words
 from tuner.console.requests import KeyRequest
 from tuner.console.session import News, Session
 from tuner.core.space.values import Value
-from tuner.wire.messages import CampaignView, ParameterView, TrialView
+from tuner.wire.messages import CampaignView, ContractView, ParameterView, TrialView
 
 HIGHER, LOWER, OTHER = "▲", "▼", "≠"
 _TAGGED = frozenset({Phase.AWAITING_APPROVAL, Phase.SENDING, Phase.SETTLING, Phase.RUNNING})
@@ -133,6 +133,11 @@ def phase_text(words: Words, view: CampaignView) -> str:
     return words.known(f"phase.{view.phase}", words.told(view.phase_text))
 
 
+def reason_text(words: Words, view: CampaignView) -> str:
+    """Why it does not go on; nothing if it does."""
+    return words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""))
+
+
 def pace(words: Words, session: Session, view: CampaignView) -> tuple[str, float | None]:
     """How long the phase lasts beside what is usual, and the share done if it is known."""
     now, waiting = session.now(view.name), view.waiting
@@ -160,8 +165,9 @@ def budget(words: Words, session: Session, view: CampaignView) -> str:
     have = view.budget
     parts = [words("wait.trials", spent=words.number(have.spent), trials=words.number(have.trials))]
     if view.contract is not None:
-        rate = say("value.number", number=share_text(view.contract.rate))
-        parts.append(words("contract.short", scrap=view.contract.scrap, parts=view.contract.parts, rate=rate))
+        parts.append(contract_short(words, view.contract))
+        if view.contract.known_ground and view.mode == Mode.EXECUTE:
+            parts.append(words("contract.known_ground"))
     elif have.scrap_limit is None:
         parts.append(words("wait.scrap", scrap=words.number(have.scrap)))
     else:
@@ -181,6 +187,13 @@ def measured_text(words: Words, trial: TrialView) -> str:
     """What was measured on a part, in one line; nothing where nothing was."""
     values = "  ".join(f"{name} {words.value(value)}" for name, value in trial.measurements.items())
     return f"{words('page.measured')}: {values}" if values else ""
+
+
+def contract_short(words: Words, contract: ContractView) -> str:
+    """Scrap against a contract in a few words."""
+    rate = say("value.number", number=share_text(contract.rate))
+    counts = {"scrap": contract.scrap, "parts": contract.parts, "left": contract.left, "planned": contract.planned}
+    return words("contract.short", **counts, rate=rate)
 
 
 def contract_lines(words: Words, view: CampaignView) -> list[str]:

@@ -11,7 +11,7 @@ import click
 from tuner.basics.files import write_text
 from tuner.basics.sentences import sentence_in
 from tuner.basics.vocabulary import Stage
-from tuner.console.campaign_text import brief, by_hand_text, contract_lines, machine_text, pad, phase_text
+from tuner.console.campaign_text import brief, by_hand_text, contract_lines, machine_text, pad, phase_text, reason_text
 from tuner.console.handover_html import Section, page
 from tuner.console.language import Words
 from tuner.console.pages.champion import record
@@ -127,15 +127,19 @@ def report(words: Words, shift: Shift) -> tuple[str, str, list[Section]]:
 def _state(words: Words, view: CampaignView) -> Section:
     sure, _ = machine_text(words, view)
     setting = brief(words, view, view.machine.read_back, " · ")
+    mode, why = words.known(f"mode.{view.mode}", view.mode), "" if view.fault else reason_text(words, view)
     lines = [
-        f"{words.known(f'mode.{view.mode}', view.mode)}. {phase_text(words, view)}",
+        f"{mode}: {why}" if why else f"{mode}. {phase_text(words, view)}",
         f"{words('handover.machine')}: {setting}" + (f" ({sure})" if sure else ""),
     ]
     if view.fault:
         lines.append(words("alarms.fault", text=view.fault))
     if view.lot:
         lines.append(words("top.lot", lot=view.lot))
-    return Section(words("handover.state"), (*lines, *contract_lines(words, view)))
+    about = contract_lines(words, view)
+    if about:
+        lines += [f"{words('contract.title')}: {about[0]}", *about[1:]]
+    return Section(words("handover.state"), tuple(lines))
 
 
 def _champion(words: Words, shift: Shift) -> Section:

@@ -13,7 +13,18 @@ from rich.console import Console as Terminal
 
 from tuner.basics.vocabulary import Phase
 from tuner.console.actions import Actions
-from tuner.console.campaign_text import beside_text, measured_text, news_text, pace, phase_text, rows, wait_text
+from tuner.console.campaign_text import (
+    beside_text,
+    contract_lines,
+    contract_short,
+    measured_text,
+    news_text,
+    pace,
+    phase_text,
+    reason_text,
+    rows,
+    wait_text,
+)
 from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
@@ -64,6 +75,7 @@ class Lines:
         self._linked: bool | None = None
         self._news = 0
         self._restricted: list[str] = []
+        self._agreed: tuple[object, ...] = ()
         self._left = False
 
     async def run(self) -> None:
@@ -232,7 +244,7 @@ class Lines:
         awaited, beside = wait_text(words, view), beside_text(words, view)
         numbers = (view.duel and view.duel.number, view.change and view.change.number)
         kept = tuple((one.parameter, one.at) for one in view.restrictions)
-        told = (view.name, view.mode, view.phase, view.trial and view.trial.tag, *numbers, awaited, kept)
+        told = (view.name, view.mode, view.phase, view.trial and view.trial.tag, *numbers, awaited, kept, view.reason)
         if told == self._told:
             return
         self._told = told
@@ -241,12 +253,28 @@ class Lines:
         else:
             limit = f" ({pace(words, session, view)[0]})" if awaited else ""
             self.say(f"{view.name}: {awaited or phase_text(words, view)}{limit}")
+            why = reason_text(words, view)
+            self.say(why and f"{view.name}: {why}")
+        self._contract(view)
         self.say(beside and f"{view.name}: {beside}")
         restricted = restriction_lines(words, view)
         if restricted != self._restricted:
             self._restricted = restricted
             for line in restricted or [words("restriction.none")]:
                 self.say(f"{view.name}: {line}")
+
+    def _contract(self, view: CampaignView) -> None:
+        """Scrap against the contract when it changes; all of it when only known ground is left, or it is held."""
+        contract = view.contract
+        if contract is None:
+            return
+        changed = contract.known_ground or contract.held
+        state = (view.name, contract.scrap, contract.planned, contract.rate, contract.budget, changed, contract.held)
+        if state == self._agreed:
+            return
+        self._agreed = state
+        for line in contract_lines(self.words, view) if changed else [contract_short(self.words, contract)]:
+            self.say(f"{view.name}: {line}")
 
     def _question(self, view: CampaignView) -> None:
         words, duel = self.words, duel_of(view)

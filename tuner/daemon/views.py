@@ -14,7 +14,7 @@ from tuner.campaign.alarms import Alarm
 from tuner.campaign.asking_times import left_this_hour
 from tuner.campaign.automatic import budget_end
 from tuner.campaign.by_hand import needed
-from tuner.campaign.contract_words import contract_sentences
+from tuner.campaign.contract_words import agreed_scrap, contract_sentences
 from tuner.campaign.effects import wake_at
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.questions import due
@@ -235,7 +235,7 @@ def contract_view(state: State) -> m.ContractView | None:
     newest = next((trial for trial in reversed(state.trials) if trial.assured is not None), None)
     said: dict[str, Any] = {}
     if newest is not None and newest.assured is not None:
-        names = ("low", "base", "stage", "refused", "refused_better", "refused_risk", "unreached")
+        names = ("risk", "low", "base", "stage", "refused", "refused_better", "refused_risk", "unreached")
         said = {name: getattr(newest.assured, name) for name in names}
         said |= {"trial": newest.number, "p_valid": newest.p_valid}
     return m.ContractView(
@@ -243,6 +243,8 @@ def contract_view(state: State) -> m.ContractView | None:
         parts=account.parts,
         scrap=account.scrap,
         left=account.left,
+        planned=state.terms.budget.trials,
+        most=agreed_scrap(agreed, state.terms.budget.trials, account.parts),
         allowed=account.allowed,
         known_ground=account.known_ground,
         held=state.contract_held,

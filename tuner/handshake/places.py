@@ -35,7 +35,9 @@ class Measurement(Place):
 class Parameter(Measurement):
     """A number or a choice that tuner writes, and reads back from the same place unless there is another."""
 
-    codes: Mapping[str, bool | int | str] = Field(default_factory=dict, description="choice = the machine's code")
+    codes: Mapping[str, bool | int | str] = Field(
+        default_factory=dict, description="choice = the machine's code", examples=[{"round": 1, "flat": 2}]
+    )
 
     @property
     def source(self) -> "Parameter":
@@ -65,7 +67,9 @@ class Code(Place):
     """A number, a text or a bit of the machine that tells what is wrong."""
 
     ok: bool | int | str | None = Field(None, description='the value that means nothing is wrong; none: 0, false or ""')
-    codes: Mapping[str, str] = Field(default_factory=dict, description="sentences for the operator, by code")
+    codes: Mapping[str, str] = Field(
+        default_factory=dict, description="sentences for the operator, by code", examples=[{"1": "too hot"}]
+    )
 
 
 B = TypeVar("B", bound=Place)  # what a part is begun with

@@ -55,8 +55,8 @@ def _contract(state: State) -> str:
     assured = [trial.assured for trial in state.trials if trial.assured is not None]
     said: list[str] = list(contract_sentences(state))
     if assured:
-        said.append(f"Of {len(assured)} proposals {sum(one.risk for one in assured):.1f} scrap parts were expected")
-    return "".join(f"{one.removesuffix('.')}. " for one in said).strip()
+        said.append(f"Of {len(assured)} proposals {sum(one.risk for one in assured):.1f} scrap parts were expected.")
+    return " ".join(said)
 
 
 def _subtitle(state: State) -> str:
@@ -64,15 +64,24 @@ def _subtitle(state: State) -> str:
     return f"machine {state.terms.machine}, {Words(ENGLISH)(f'mode.{state.mode}')}{reason}"
 
 
+def _scrap(state: State) -> str:
+    """How much there was; beside a contract the budget is another thing, and says so."""
+    limit = state.terms.budget.scrap
+    if limit is None:
+        return f"{state.scrap}"
+    if state.terms.scrap is None:
+        return f"{state.scrap} of at most {limit}"
+    return f"{state.scrap}; besides the contract the campaign ends at {max(limit, 1)} ([campaign.budget] scrap)"
+
+
 def _facts(story: Story) -> str:
     state = story.state
     budget = state.terms.budget
     ended = [trial.ended_at for trial in state.trials if trial.ended_at]
-    scrap = f"{state.scrap}" + ("" if budget.scrap is None else f" of at most {budget.scrap}")
     operators = operator_names(state)
     rows = {
         "trials": f"{state.spent} of at most {budget.trials}",
-        "scrap": scrap,
+        "scrap": _scrap(state),
         "judgments": f"{len(state.active)} that count"
         + (f", by {', '.join(operators)}" if operators else "")
         + (
@@ -93,7 +102,7 @@ def _facts(story: Story) -> str:
     if state.restrictions:
         rows["only for now"] = "; ".join(sentence(state, one) for one in state.restrictions)
     if agreed := _contract(state):
-        rows["contract"] = agreed
+        rows["scrap contract"] = agreed
     if state.fault:
         rows["fault"] = state.fault
     machine = state.machine

@@ -1,4 +1,4 @@
-"""Every key of a configuration with type, limits, default, unit, meaning and example, read from the models."""
+"""Every table and key of a configuration with type, limits, default, unit, meaning and example, from the models."""
 
 import json
 import types
@@ -16,7 +16,7 @@ from tuner.basics.text import listed
 from tuner.config import Config, Window
 from tuner.config.plugins import AdapterNotFoundError, adapter_names, load_adapter
 from tuner.machine.describe import type_name
-from tuner.setup.examples import EXAMPLES
+from tuner.setup.examples import EXAMPLES, OF_ADAPTERS
 
 SETTINGS = "campaign.adapter.settings"
 _WINDOW = 'text such as "22:00-06:00"'
@@ -32,6 +32,8 @@ SEE_ALSO = {
     "tolerance": ("resolution",),
     "quiet_hours": ("breaks", "shifts"),
     "breaks": ("quiet_hours",),
+    "scrap": ("rate",),
+    "rate": ("scrap",),
     "change_cost": ("manual",),
     "manual": ("change_cost",),
     "name": ("label",),
@@ -72,46 +74,96 @@ class Key:
         return self.path.rpartition(".")[2]
 
 
-def core_keys() -> Iterator[Key]:
-    """The keys of tuner itself, in their order."""
-    yield from _keys(Config, "", "", "")
+@dataclass(frozen=True)
+class Table:
+    """One table of a configuration file.
+
+    Attributes:
+        path: All keys to it, dotted; `NAME` is one of the user's.
+        heading: As it is written: `[daemon.log]`, `[[campaign.parameter]]`; of the file itself nothing.
+        owner: As in `Key`.
+        model: What reads it.
+        meaning: What it is for where it stands.
+        about: What such a table says.
+        needed: Whether it must be there.
+        keys: Its plain keys.
+        below: The headings of the tables in it.
+    """
+
+    path: str
+    heading: str
+    owner: str
+    model: type[BaseModel]
+    meaning: str
+    about: str
+    needed: bool
+    keys: tuple[Key, ...]
+    below: tuple[str, ...]
+
+    @property
+    def example(self) -> list[str]:
+        """Lines of TOML: the heading, and what must be there; where nothing must, its first key."""
+        needed = [key.example for key in self.keys if key.default is None]
+        return [self.heading, *(needed or [key.example for key in self.keys[:1]])]
 
 
-def adapter_keys(name: str) -> Iterator[Key]:
-    """The keys of `[campaign.adapter.settings]` that an adapter has.
+def core_tables() -> Iterator[Table]:
+    """The tables of tuner itself, in their order; the first is the file."""
+    yield from _walk(Config, "", "", "", "", needed=True)
+
+
+def adapter_tables(name: str) -> Iterator[Table]:
+    """The table `[campaign.adapter.settings]` that an adapter has, and those in it.
 
     Raises:
         AdapterNotFoundError: There is no such adapter.
     """
-    yield from _keys(load_adapter(name).Settings, SETTINGS, f"[{SETTINGS}]", name)
+    yield from _walk(load_adapter(name).Settings, SETTINGS, f"[{SETTINGS}]", name, "", needed=True)
 
 
-def all_keys() -> Iterator[Key]:
-    """The keys of tuner and of all adapters that can be imported here."""
-    yield from core_keys()
+def all_tables() -> Iterator[Table]:
+    """The tables of tuner and of all adapters that can be imported here."""
+    yield from core_tables()
     for name in adapter_names():
         try:
-            yield from adapter_keys(name)
+            yield from adapter_tables(name)
         except AdapterNotFoundError:  # what it needs is not installed: its keys cannot be known
             continue
 
 
-def _keys(model: type[BaseModel], path: str, table: str, owner: str) -> Iterator[Key]:
-    """The plain keys of a table, then its tables."""
-    tables: list[tuple[str, str, type[BaseModel], str]] = []
+def core_keys() -> Iterator[Key]:
+    """The keys of tuner itself, in their order."""
+    return (key for table in core_tables() for key in table.keys)
+
+
+def all_keys() -> Iterator[Key]:
+    """The keys of tuner and of all adapters that can be imported here."""
+    return (key for table in all_tables() for key in table.keys)
+
+
+def _walk(
+    model: type[BaseModel], path: str, heading: str, owner: str, description: str, *, needed: bool
+) -> Iterator[Table]:
+    """A table with its plain keys, then its tables."""
+    keys: list[Key] = []
+    tables: list[tuple[type[BaseModel], str, str, str, str, bool]] = []
     for name, field in model.model_fields.items():
         here = f"{path}.{field.alias or name}" if path else field.alias or name
         below = list(_tables(field.annotation))
-        if here == SETTINGS:  # each adapter has its own, see `adapter_keys`
+        if here == SETTINGS:  # each adapter has its own, see `adapter_tables`
             continue
         if not below:
-            yield _key(field, here, table, owner)
+            keys.append(_key(field, here, heading, owner))
         for inner, many, variable in below:
             deeper = f"{here}.NAME" if variable else here
             kind = owner if owner and len(below) == 1 else _kind(inner) or owner
-            tables.append((deeper, f"[[{deeper}]]" if many else f"[{deeper}]", inner, kind))
-    for deeper, heading, inner, kind in tables:
-        yield from _keys(inner, deeper, heading, kind)
+            written = f"[[{deeper}]]" if many else f"[{deeper}]"
+            tables.append((inner, deeper, written, kind, field.description or "", field.is_required()))
+    about = (model.__doc__ or "").strip().split("\n")[0]
+    inside = tuple(dict.fromkeys(one[2] for one in tables))
+    yield Table(path, heading, owner, model, description, about, needed, tuple(keys), inside)
+    for inner, deeper, written, kind, said, must in tables:
+        yield from _walk(inner, deeper, written, kind, said, needed=must)
 
 
 def _key(field: FieldInfo, path: str, table: str, owner: str) -> Key:
@@ -230,24 +282,38 @@ def _unit(path: str, name: str, owner: str) -> str:
 def _example(field: FieldInfo, path: str, owner: str) -> str:
     """From the table of examples, the model's own, the default, or the type."""
     found = EXAMPLES.get(f"{path}:{owner}", EXAMPLES.get(path))
+    if found is None and path.startswith(SETTINGS):
+        own = OF_ADAPTERS.get(owner, {})
+        found = own.get(path.removeprefix(f"{SETTINGS}."), own.get(path.rpartition(".")[2]))
     if found is not None:
         return found
     if field.examples:
         return toml_value(field.examples[0])
     value = None if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
-    return _of_type(field.annotation) if value in (None, (), {}) else toml_value(value)
+    return _of_type(field.annotation, _middle(field)) if value in (None, (), {}) else toml_value(value)
 
 
-def _of_type(annotation: Any) -> str:
+def _middle(field: FieldInfo) -> float:
+    """A number within a field's limits: one, if that is."""
+    ends: dict[str, float] = {}
+    for limit in (*field.metadata, *_inner(field.annotation)):
+        ends |= {key: getattr(limit, key) for key, _ in _LIMITS if getattr(limit, key, None) is not None}
+    low, high = ends.get("ge", ends.get("gt")), ends.get("le", ends.get("lt"))
+    if (low is None or low < 1 or ends.get("ge") == 1) and (high is None or high > 1 or ends.get("le") == 1):
+        return 1.0
+    return (low + high) / 2 if low is not None and high is not None else low + 1 if low is not None else high - 1  # type: ignore[operator]  # one is
+
+
+def _of_type(annotation: Any, number: float = 1.0) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _of_type(arguments[0])
+        return _of_type(arguments[0], number)
     if origin is Literal:
         return toml_value(arguments[0])
     if origin in (Union, types.UnionType):
-        return _of_type(next(one for one in arguments if one is not type(None)))
+        return _of_type(next(one for one in arguments if one is not type(None)), number)
     if origin in (tuple, list):
         return f"[{_of_type(arguments[0])}]"
     if origin is not None and hasattr(origin, "keys"):
         return f"{{ NAME = {_of_type(arguments[1])} }}"
-    return {bool: "true", int: "1", float: "1.0"}.get(annotation, '"..."')
+    return {bool: "true", int: f"{number:.0f}", float: toml_value(number)}.get(annotation, '"..."')

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tuner.basics.sentences import sentence_in
-from tuner.basics.vocabulary import ENDED, Mode, Phase
+from tuner.basics.vocabulary import Mode, Phase
 from tuner.console.campaign_text import (
     about_part,
     alarms,
@@ -16,6 +16,7 @@ from tuner.console.campaign_text import (
     news_text,
     pace,
     phase_text,
+    reason_text,
     rows,
 )
 from tuner.console.keyboard import ANSWERS, BY_HAND, CONTROL, GRADES, SCREENS, Key, obstacle
@@ -184,7 +185,7 @@ class Shown:
             "pace": told,
             "share": share,
             "doing": words.told(progress.text) if progress is not None and view.phase != Phase.ASKING else "",
-            "reason": words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else "")),
+            "reason": reason_text(words, view),
             "budget": budget(words, self._shared, view),
             "contract": contract_lines(words, view),
         }

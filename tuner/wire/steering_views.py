@@ -66,11 +66,20 @@ class ContractView(Telling, Told):
     parts: int = Field(description="parts made so far, scrap among them")
     scrap: int
     left: int = Field(description="how much more scrap there may be")
-    allowed: float = Field(description="the risk that the next part may run: it follows what really happened")
+    planned: int = Field(0, description="planned parts, which the rate is a share of")
+    most: int = Field(0, description="how much scrap there may be in all, by rate and budget")
+    allowed: float = Field(
+        description="the risk that the next part may run on new ground: it follows what really happened. Known ground "
+        "may be used up to `rate`"
+    )
     known_ground: bool = Field(description="whether only known ground is used: another scrap part would break it")
-    held: bool = Field(False, description="whether tuning is held because no setting is known that keeps the contract")
+    held: bool = Field(
+        False,
+        description="whether tuning is held by the contract: also after it was changed, until somebody resumes it",
+    )
     trial: int | None = Field(None, description="the newest proposal of the model; what follows is about it")
     p_valid: float | None = Field(None, description="its chance to give a part")
+    risk: float | None = Field(None, description="its chance to be scrap: on known ground it may be above `allowed`")
     low: float | None = Field(None, description="with the confidence its setting gives at least this share of parts")
     base: float | None = Field(None, description="the share of scrap by chance, whatever the setting")
     stage: str | None = Field(None, description="grow, inside, known ground or again")

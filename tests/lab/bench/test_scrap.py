@@ -60,7 +60,7 @@ def test_ours_are_paired_with_rivals_on_the_same_processes():
     assert pair.decades == pytest.approx(-1.0)
     assert pair.scrap == (0.0, 1.0)
     assert len(found.to_json()["cells"]) == 2
-    assert np.isfinite(found.cells[0].rate)
+    assert np.isfinite(found.cells[0].scrap_rate)
 
 
 def test_a_rival_is_also_paired_at_the_rate_at_which_it_makes_as_much_scrap_as_ours():
@@ -85,3 +85,23 @@ def test_wrong_names_and_rates_are_said_with_what_is_known(tmp_path):
         assert said in shown.output
     shown = CliRunner().invoke(cli, ["bench", "scrap", "--out", str(tmp_path), "--show", "--json"])
     assert json.loads(shown.output)["cells"] == []
+
+
+def test_a_cell_in_plain_data_has_the_contracts_rate_and_the_measured_one_under_names_of_their_own():
+    cell = Cell("border", 0.05, "exact", "expected")
+    told = counted(cell, [finished(cell, seed, seed % 2) for seed in range(8)]).to_json()
+    assert (told["rate"], told["scrap_rate"]) == (0.05, 0.025)
+
+
+def test_names_and_rates_are_comma_separated_or_repeated_and_none_is_dropped(tmp_path, monkeypatch):
+    plans = []
+    monkeypatch.setattr(
+        "tuner.lab.bench.scrap.bench.run_bench", lambda plan, *_, **__: plans.append(plan) or Results(plan, {})
+    )
+    some = ["--family", "model", "--family", "ring,model", "--rate", "0.02", "--rate", "0.1,0.02"]
+    some += ["--method", "ei", "--method", "floor", "--judge", "slips", "--judge", "exact"]
+    shown = CliRunner().invoke(cli, ["bench", "scrap", "--out", str(tmp_path), "--show", *some])
+    assert shown.exit_code == 0, shown.output
+    (plan,) = plans
+    assert (plan.families, plan.rates) == (("model", "ring"), (0.02, 0.1))
+    assert (plan.methods, plan.judges) == (("ei", "floor"), ("slips", "exact"))

@@ -48,7 +48,7 @@ def in_order(records):
 
 
 def quiet(out, **options):
-    run_missing(TINY, (5,), out, **{"workers": 1, "dask": None, "progress": progress, **options})
+    run_missing(TINY, (5,), out, **{"jobs": 1, "dask": None, "progress": progress, **options})
 
 
 def test_the_full_plan_is_the_papers_20_trials_of_every_method_with_ours_beside_it():
@@ -192,7 +192,7 @@ from tuner.lab.paper.reproduce import run_missing
 from tuner.lab.bench import workers
 from tuner.lab.bench.display import progress
 if __name__ == "__main__":
-    run_missing(TINY, (5,), Path(sys.argv[1]), workers=1, dask=None, progress=progress)
+    run_missing(TINY, (5,), Path(sys.argv[1]), jobs=1, dask=None, progress=progress)
 """
 
 

@@ -28,7 +28,7 @@ def tiny(tmp_path_factory):
     out = tmp_path_factory.mktemp("paper")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(plan.SCALES, "quick", TINY)
-        shown = paper("--quick", "--out", str(out), "--workers", "1")
+        shown = paper("--quick", "--out", str(out), "--jobs", "1")
     assert shown.exit_code == 0, shown.output
     return out, shown
 
@@ -151,7 +151,7 @@ def test_without_matplotlib_the_command_says_so_before_it_runs_anything(tmp_path
     ("arguments", "words"),
     [
         (["--figure", "1"], "2<=x<=7"),
-        (["--workers", "0"], "--workers"),
+        (["--jobs", "0"], "--jobs"),
         (["--fast"], "--fast"),
         (["--dask", "nonsense"], "no address such as tcp://host:8786"),
         (["--dask", ""], "no address such as tcp://host:8786"),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from tuner.basics.vocabulary import ENDED, Mode, Phase
+from tuner.basics.vocabulary import Phase
 from tuner.console.campaign_text import (
     about_part,
     alarms,
@@ -20,6 +20,7 @@ from tuner.console.campaign_text import (
     pace,
     pad,
     phase_text,
+    reason_text,
     rows,
     wait_text,
 )
@@ -174,7 +175,7 @@ def waiting(words: Words, session: Session, view: CampaignView, width: int) -> T
         sentence = f"{words('duel.number', number=view.duel.number)}: {sentence}"
     room = width - cell_len(told) - 2
     beside = beside_text(words, view)
-    reason = words.told(view.fault or (view.reason if view.mode in (Mode.HELD, *ENDED) else ""))
+    reason = reason_text(words, view)
     most = 2 if beside or reason else _MOST_WAITING - 1
     first = folded(sentence, room, 2)[0]
     rest = sentence.removeprefix(first).strip() if sentence.startswith(first) else ""

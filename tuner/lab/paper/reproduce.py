@@ -13,7 +13,7 @@ Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
 def run_missing(
-    scale: Scale, figures: tuple[int, ...], out: Path, *, workers: int, dask: str | None, progress: Progress
+    scale: Scale, figures: tuple[int, ...], out: Path, *, jobs: int, dask: str | None, progress: Progress
 ) -> None:
     """Do every run of the plan that the file of finished runs lacks, and add it there."""
     store = RunStore(out)
@@ -21,7 +21,7 @@ def run_missing(
         done = store.load()
         missing = [task for task in tasks_of(scale, figures) if task.key not in done]
         with progress("runs", len(missing)) as advance:
-            for record in execute(missing, workers, dask):
+            for record in execute(missing, jobs, dask):
                 writer.append(record)
                 advance()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tuner.basics.text import counted
 from tuner.lab.rehearse.run import Pace, Rehearsal
+from tuner.lab.simulate.contract import Kept
 
 SURE = 1.96  # standard deviations: the intervals of what rehearsals say hold in 95 of 100
 FEW = 6  # of fewer no interval of their median holds in 95 of 100
@@ -63,6 +64,7 @@ class Expectation:
     counts: dict[str, Range]
     bought: tuple[Bought, ...]
     traps: tuple[str, ...]
+    contract: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -75,6 +77,7 @@ def expectation(
     runs: Sequence[Rehearsal],
     larger: Sequence[Rehearsal],
     traps: Sequence[str],
+    contract: Kept | None = None,
 ) -> Expectation:
     """Put rehearsals with the campaign's budget and with larger ones together; `about` is name, machine, parameters."""
     half = runs[0].budget // 2
@@ -83,7 +86,8 @@ def expectation(
     for budget in sorted({run.budget for run in larger}):
         bought.append(_bought(budget, [run.gain for run in larger if run.budget == budget]))
     counts = {name: _range([float(getattr(run, name)) for run in runs]) for name in _COUNTS}
-    return Expectation(*about, len(runs), pace, counts, tuple(bought), tuple(traps))
+    said = () if contract is None else tuple(contract.lines(runs))
+    return Expectation(*about, len(runs), pace, counts, tuple(bought), tuple(traps), said)
 
 
 def _bought(trials: int, gains: Sequence[float]) -> Bought:
@@ -133,6 +137,7 @@ def as_text(found: Expectation) -> str:
         lines.append(
             f"{_NAMES[name]:<16}" + "".join(f"{value:>9.{digits}f}" for value in (one.usual, one.low, one.high))
         )
+    lines += ["", *found.contract] if found.contract else []
     lines += ["", f"{'what a budget buys':<20}{'better than known-good':>26}{'of what there is to gain':>28}"]
     for bought in found.bought:
         few = "" if bought.runs == found.runs else f"   ({counted(bought.runs, 'rehearsal')})"

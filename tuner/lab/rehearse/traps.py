@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tuner.basics.text import counted
+from tuner.campaign.contract_words import told_why
 from tuner.config import Campaign, Choice, Integer, Stepped
 from tuner.config.to_space import campaign_space, narrow
 from tuner.core.space.parameters import SpaceError
@@ -85,7 +86,7 @@ def rehearsed(campaign: Campaign, runs: Sequence[Rehearsal]) -> Iterator[str]:
     """Sentences on what the rehearsals with the campaign's own budget show."""
     broken = [run for run in runs if run.mode != "Complete"]
     if broken:
-        yield f"{len(broken)} of {len(runs)} rehearsals were held: {broken[0].reason}"
+        yield f"{len(broken)} of {len(runs)} rehearsals were held: {told_why(broken[0].reason)}"
     short = [run for run in runs if run.mode == "Complete" and run.trials < run.budget]
     if len(short) * 4 >= len(runs):
         yield (

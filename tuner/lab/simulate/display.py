@@ -21,6 +21,8 @@ from rich.progress import (
 from rich.table import Table
 
 from tuner.basics.text import counted
+from tuner.campaign.contract_words import told_why
+from tuner.lab.simulate.contract import Kept
 from tuner.lab.simulate.goals import Goal
 from tuner.lab.simulate.results import RunResult
 
@@ -61,7 +63,7 @@ class _Lines:
 
     def ended(self, run: RunResult) -> None:
         self._count += 1
-        end = "" if run.complete else f", {run.mode}: {run.reason}"
+        end = "" if run.complete else f", {run.mode}: {told_why(run.reason)}"
         sys.stderr.write(
             f"{self._count}/{self._runs} seed {run.seed}: regret {run.regret:.4g}, {run.scrap} scrap of "
             f"{counted(run.trials, 'trial')}, {run.seconds:.1f} s{end}\n"
@@ -94,8 +96,8 @@ class _Bars:
             self._progress.advance(self._all)
 
 
-def summary(runs: Sequence[RunResult], goals: Sequence[Goal], title: str) -> bool:
-    """Print medians, means and worst values, then what came of the goals; return whether all is well."""
+def summary(runs: Sequence[RunResult], goals: Sequence[Goal], title: str, contract: Kept | None = None) -> bool:
+    """Print medians, means and worst values, then what came of contract and goals; return whether all is well."""
     console = Console()
     console = console if console.is_terminal else Console(width=PLAIN_WIDTH)
     table = Table(title=title, title_justify="left")
@@ -109,7 +111,10 @@ def summary(runs: Sequence[RunResult], goals: Sequence[Goal], title: str) -> boo
     console.print(table)
     broken = [run for run in runs if not run.complete]
     for run in broken:
-        console.print(f"seed {run.seed} did not come to its end: {run.mode}: {run.reason}", markup=False)
+        why = told_why(run.reason)
+        console.print(f"seed {run.seed} did not come to its end: {run.mode}: {why}", markup=False, soft_wrap=True)
+    for line in [] if contract is None else contract.lines(runs):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     missed = False
     for goal in goals:
         values = [float(getattr(run, goal.metric)) for run in runs]

@@ -59,7 +59,7 @@ class Counted:
         runs: How many.
         made: Parts made in all.
         scrap: How many of them were scrap.
-        rate: Scrap per part.
+        scrap_rate: Scrap per part; the contract's rate is the cell's.
         low: The lower end of its 95 % interval, by resampling whole runs: parts of one run depend on each other.
         high: The upper end; where no part was scrap, that of the exact binomial interval.
         said: Scrap per part that was expected when the parts were proposed.
@@ -74,7 +74,7 @@ class Counted:
     runs: int
     made: int
     scrap: int
-    rate: float
+    scrap_rate: float
     low: float
     high: float
     said: float
@@ -89,7 +89,7 @@ class Counted:
         """Whether the contract held: by its interval where the model fits, within 1.5 times the rate where not."""
         fits = FAMILIES[self.cell.family].fits
         limit = self.cell.rate * (1.0 if fits else WRONG)
-        if (self.low if fits else self.rate) <= limit:
+        if (self.low if fits else self.scrap_rate) <= limit:
             return "held"
         return "broken" if self.low > limit else "not shown"
 

@@ -25,7 +25,7 @@ def show_scrap(found: Results, console: Console) -> None:
             cell.judge,
             cell.method,
             f"{one.runs}",
-            f"{one.rate:.4f}",
+            f"{one.scrap_rate:.4f}",
             f"{one.low:.3f} to {one.high:.3f}",
             f"{one.said:.4f}",
             f"{one.over:.0%}",
