@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from tuner.basics.sentences import Sentence, say
 from tuner.campaign.state import Mode, State
 from tuner.config.campaign import ScrapContract
-from tuner.core.optimizer.contract import Account, settle
+from tuner.core.optimizer.contract import Account, settle, share
 from tuner.core.optimizer.records import Assured
 from tuner.core.space.values import Value
 
@@ -52,7 +52,7 @@ def agreed_sentences(contract: ScrapContract, planned: int, parts: int = 0) -> I
     if rate * planned < 1.0:
         yield say("contract.agreed_one", rate=rate, planned=planned)
     else:
-        by_rate = most if contract.budget is None else max(most, int(rate * planned))
+        by_rate = most if contract.budget is None else max(most, share(rate, planned))
         yield say("contract.agreed", rate=rate, planned=planned, most=by_rate)
     if contract.budget is not None:
         yield say("contract.agreed_budget", budget=max(contract.budget, 1))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.helpers import LIGHT
 from tuner import Continuous, Optimizer, Space
 from tuner.core.optimizer.assurance import assure
-from tuner.core.optimizer.contract import Contract, ContractHold, settle
+from tuner.core.optimizer.contract import Contract, ContractHold, settle, share
 from tuner.core.optimizer.growth import keeping
 from tuner.core.optimizer.strategy import Strategy
 
@@ -98,6 +98,24 @@ def test_risk_and_certainty_are_those_of_the_exact_posterior_averaged_over_hyper
     assert assurance.risk(rows)[3] > 0.5
     low = assurance.low(rows[1], 0.9)
     assert weights @ (good[:, 1] * (1 - assurance.base) >= low) == pytest.approx(0.9, abs=0.03)
+
+
+def test_where_the_risk_is_within_a_limit_is_told_as_the_risk_itself_tells_it():
+    optimizer = started()
+    for x, valid in ((0.3, True), (0.8, False), (0.55, True)):
+        optimizer.tell_outcome(optimizer.add({"x": x}), valid)
+    assurance = assure(optimizer.learned(), Strategy(), 3)
+    X = np.random.default_rng(0).random((200, 1))
+    risk = assurance.risk(X)
+    for limit in (0.0, 0.01, 0.1, 0.5, 1.0):
+        away = np.abs(risk - limit) > 1e-12
+        assert np.array_equal(assurance.within(X, limit)[away], (risk <= limit)[away])
+    assert assurance.within(X[:0], 0.1).shape == (0,)
+
+
+@given(st.integers(1, 49), st.integers(1, 5000))
+def test_a_share_of_the_parts_is_counted_in_whole_parts_and_not_in_binary_numbers(percent, parts):
+    assert share(percent / 100, parts) == percent * parts // 100
 
 
 def test_at_the_known_good_setting_a_gaussian_says_far_more_scrap_than_the_exact_posterior():

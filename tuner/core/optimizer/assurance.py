@@ -29,6 +29,7 @@ from tuner.core.posterior.mixture import Mixture
 from tuner.core.posterior.observations import Observations
 from tuner.core.posterior.rows import Hyper
 from tuner.core.posterior.skewgp import SkewGP
+from tuner.core.space.space import BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,14 @@ class Assurance:
     def risk(self, X: FloatArray) -> FloatArray:
         """Return the chance that a part is scrap because of its setting, (p,)."""
         return sum((w * (1.0 - m.valid_probability(X)) for w, m in self._each), np.zeros(len(X)))
+
+    def within(self, X: FloatArray, limit: float) -> BoolArray:
+        """Say where the risk is at most `limit`; a row that some members put beyond it is looked at no further."""
+        total, left = np.zeros(len(X)), np.arange(len(X))
+        for w, m in sorted(self._each, key=lambda one: -one[0]):
+            total[left] += w * (1.0 - m.valid_probability(X[left]))
+            left = left[total[left] <= limit]
+        return total <= limit
 
     def screen(self, X: FloatArray) -> FloatArray:
         """Return a cheap stand-in for the risk, by EP: good enough to leave out what is far beyond a limit."""

@@ -146,9 +146,14 @@ def settle(
 
 def _most(contract: Contract, parts: int, planned: int | None) -> int:
     """Return how much scrap there may be in all; where no end is planned, one more than the parts so far allow."""
-    by_rate = int(contract.rate * (parts + 1)) + 1 if planned is None else int(contract.rate * max(planned, parts + 1))
+    by_rate = share(contract.rate, parts + 1) + 1 if planned is None else share(contract.rate, max(planned, parts + 1))
     most = max(by_rate, 1)
     return most if contract.budget is None else min(most, contract.budget)
+
+
+def share(rate: float, parts: int) -> int:
+    """Return how many of so many parts a rate allows: .29 of 100 are 29, though binary numbers say 28.999..."""
+    return int(rate * parts + 1e-9)
 
 
 def _meant(value: object) -> str:

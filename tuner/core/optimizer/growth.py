@@ -76,7 +76,7 @@ class Keeping:
         some = np.flatnonzero(fine)
         fine[some] = self.assurance.screen(X[some]) <= self.limit + self.strategy.contracting.screened
         some = np.flatnonzero(fine)
-        fine[some] = self.assurance.risk(X[some]) <= self.limit
+        fine[some] = self.assurance.within(X[some], self.limit)
         if self.contract.strictness == "certain":
             some = np.flatnonzero(fine)
             fine[some] = self.assurance.sure(X[some], self.own_rate) >= self.contract.confidence
