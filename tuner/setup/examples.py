@@ -19,6 +19,8 @@ EXAMPLES = {
     "campaign.constraints": '["2*speed + pressure <= 140"]',
     "campaign.budget.trials": "60",
     "campaign.budget.scrap": "15",
+    "campaign.scrap.rate": "0.05",
+    "campaign.scrap.budget": "3",
     "campaign.policy.settling_parts": "3",
     "campaign.policy.settling_s": "90.0",
     "campaign.policy.champion_reduel_hours": "8.0",
