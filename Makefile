@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,opcua,modbus,mqtt,s7,serial,report,parquet,xlsx,metrics,web,dask
 # what the tutorial uses beside the daemon: figures, spreadsheets
-RUNS := report,xlsx
+FOR_DEMO := report,xlsx
 SOURCES := pyproject.toml $(wildcard locks/*.txt tuner/core/posterior/*.c)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # what is installed is what the locks name, with these hashes; `make lock` writes them from pyproject.toml
@@ -32,7 +32,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: $(SOURCES) | $(BIN)/python
-	$(PIP) install $(call LOCKS_OF,$(RUNS))
+	$(PIP) install $(call LOCKS_OF,$(FOR_DEMO))
 	$(PIP) install $(OURSELVES) -e .
 	@touch $@
 

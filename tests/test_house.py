@@ -1,6 +1,7 @@
 """The house as a newcomer finds it: rooms with front doors, nothing loose in the hall, no file that nobody can read."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -99,3 +100,8 @@ def test_every_module_opens_with_a_sentence_and_none_is_too_long_to_read():
         text = file.read_text()
         assert ast.get_docstring(parsed(file)[0]), f"{module} says nothing about itself"
         assert len(text.splitlines()) <= LONGEST, f"{module} is longer than {LONGEST} lines: split it by theme"
+
+
+def test_no_variable_of_the_makefile_means_two_things():
+    names = re.findall(r"(?m)^([A-Z_]+) *[:?]?= ", (ROOT / "Makefile").read_text())
+    assert sorted(set(names)) == sorted(names)
