@@ -69,7 +69,6 @@ def test_a_question_without_an_answer_is_asked_again_and_a_late_answer_to_it_ign
     ("answer", "wrong"),
     [
         (b"\xff", "Invalid JSON"),
-        (b'{"v":1,"id":null,"error":"what?"}', ""),
         (b'{"v":1,"id":ID,"error":"what?"}', "the controller did not understand: what?"),
         (b'{"v":1,"id":ID,"body":{"job":"run-T2","state":"valid"}}', "asked about run-T1 and answered about run-T2"),
         (b'{"v":1,"id":ID,"body":{"job":"run-T1","state":"valid","measurements":{"mm":NaN}}}', "finite number"),
@@ -85,11 +84,18 @@ def test_garbage_from_a_controller_that_listens_fails_the_call_and_not_the_adapt
     trial = pool.submit(connected.run_trial, "T1", PATIENT_S)
     request = answerer.next_job()
     answerer.socket.send(answer.replace(b"ID", str(request["id"]).encode()))
-    if wrong:
-        with pytest.raises(LinkError) as caught:
-            trial.result(PATIENT_S)
-        assert wrong in str(caught.value)
-        trial = pool.submit(connected.run_trial, "T1", PATIENT_S)
+    with pytest.raises(LinkError) as caught:
+        trial.result(PATIENT_S)
+    assert wrong in str(caught.value)
+    trial = pool.submit(connected.run_trial, "T1", PATIENT_S)
+    answerer.answer(answerer.next_job(), job="run-T1", state="valid")
+    assert trial.result(PATIENT_S).valid
+
+
+def test_an_answer_to_no_question_is_not_listened_to_and_the_question_is_asked_again(connect, answerer, pool):
+    trial = pool.submit(connect(silent_s=6.0).run_trial, "T1", PATIENT_S)
+    answerer.next_job()
+    answerer.socket.send(b'{"v":1,"id":null,"error":"what?"}')
     answerer.answer(answerer.next_job(), job="run-T1", state="valid")
     assert trial.result(PATIENT_S).valid
 
