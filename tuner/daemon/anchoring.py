@@ -44,6 +44,8 @@ class _Place:
 class Anchoring:
     """Keeps every place supplied; each is sent to in a thread of its own, so that none delays another or the daemon.
 
+    The first anchor is due at once: where a host is switched off every evening, one after a day would never come.
+
     Args:
         make: Makes an anchor of the journal as it is now, with its seal.
         failed: Is told a place and what is wrong with it, or nothing when all is well again.
@@ -62,8 +64,7 @@ class Anchoring:
         self._failed = failed
         self._troubles = troubles
         self._even_s = even_s
-        due_s = even_s() + plan.every_s
-        self._places = [_Place(name, send, due_s) for name, send in _sends(plan)]
+        self._places = [_Place(name, send, even_s()) for name, send in _sends(plan)]
 
     def look(self) -> None:
         """Begin to send where an anchor is due."""
