@@ -18,6 +18,9 @@ from pathlib import Path
 
 from tuner.basics.sentences import NOTHING, Sentence, listing, say
 from tuner.basics.times import text_of
+from tuner.campaign.events import CampaignCreated, HomeAnswered, SettingAnswered
+from tuner.campaign.evolve import Recorded
+from tuner.campaign.step import SYSTEM
 from tuner.campaign.terms import Terms
 from tuner.config import Config
 from tuner.daemon.anchoring import Anchoring, AnchorPlan
@@ -118,6 +121,14 @@ class Guard:
             key = (category, result, OTHERS)
         self._pending[key] += 1
         self._texts[key] = text
+
+    def heard(self, name: str, one: Recorded) -> None:
+        """Note what of a campaign's events is one of security too."""
+        event = one.event
+        if isinstance(event, SettingAnswered | HomeAnswered) and event.result == "refused":
+            self.note("gate", "refused", name, event.text)
+        elif isinstance(event, CampaignCreated) and one.actor != SYSTEM.name:  # files are noted as a whole
+            self.note("configuration", "campaign created", name, f"by {one.actor}")
 
     async def run(self) -> None:
         """Look and write for ever."""

@@ -17,10 +17,9 @@ from tuner.basics.text import counted
 from tuner.basics.times import utc_now
 from tuner.campaign import commands as c
 from tuner.campaign.automatic import automatic
-from tuner.campaign.events import CampaignCreated, CampaignHeld, Event, HomeAnswered, HomeDelayed, SettingAnswered
+from tuner.campaign.events import CampaignHeld, Event, HomeAnswered, HomeDelayed, SettingAnswered
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
-from tuner.campaign.step import SYSTEM
 from tuner.campaign.terms import Terms
 from tuner.compute.backend import Backend
 from tuner.compute.dask import DaskBackend
@@ -346,12 +345,7 @@ class Service:
     def _publish(self, name: str, one: Recorded, state: State) -> None:
         extra = {"campaign": name, "seq": one.seq, "actor": one.actor}
         log.log(_level(one.event), "%s%s", one.event.type, _words(one.event), extra=extra)
-        if isinstance(one.event, SettingAnswered | HomeAnswered) and one.event.result == "refused":
-            self._guard.note("gate", "refused", name, one.event.text)
-        if (
-            isinstance(one.event, CampaignCreated) and one.actor != SYSTEM.name
-        ):  # those of the files are read as a whole
-            self._guard.note("configuration", "campaign created", name, f"by {one.actor}")
+        self._guard.heard(name, one)
         self._sockets.publish(name, one, state)
         self._couriers.wake()
 

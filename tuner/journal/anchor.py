@@ -73,12 +73,13 @@ def read(path: Path) -> Iterator[Anchor]:
         try:
             found = json.loads(line)
             one = Anchor(**found.get("anchor", found))
-            if not (isinstance(one.seq, int) and isinstance(one.security_seq, int) and isinstance(one.seal, str)):
-                raise TypeError("numbers and texts were exchanged")
+            good = isinstance(one.seq, int) and isinstance(one.security_seq, int) and isinstance(one.seal, str)
         except (ValueError, TypeError, AttributeError, RecursionError):
+            good = False
             if _is_beginning(line):
                 continue
-            raise DamagedError(f"{path}: line {number} is no anchor") from None
+        if not good:
+            raise DamagedError(f"{path}: line {number} is no anchor")
         yield one
 
 
