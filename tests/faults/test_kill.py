@@ -4,6 +4,7 @@ import json
 import random
 import tempfile
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tests.patience import PATIENT_S
 from tuner.errors import TunerError, UnreachableError
 from tuner.wire.errors import RefusedReply
 
+AFTER_AN_ANSWER = 0.7  # of the kills
 MACHINE = 'seconds_per_trial = 0.02\nmemory = "{memory}"'
 
 
@@ -37,6 +39,19 @@ class Judge(threading.Thread):
                 continue
             except TunerError as error:
                 self.surprises.append(repr(error))
+
+    def wait_for_a_moment(self, rng: random.Random) -> None:
+        """Wait until a kill can cost something: just after an answer, or at any time after the start.
+
+        By time alone a busy machine's daemons are all killed before anybody has answered.
+        """
+        answered, end = len(self.acknowledged), time.monotonic() + PATIENT_S
+        if rng.random() < AFTER_AN_ANSWER:
+            while len(self.acknowledged) == answered and self.is_alive() and time.monotonic() < end:
+                self.done.wait(0.01)
+            self.done.wait(rng.uniform(0.0, 0.2))
+        else:
+            self.done.wait(rng.uniform(0.0, 1.5))
 
     def answer(self, client) -> None:
         for _ in client.events("press"):
@@ -96,9 +111,8 @@ def _bombard(running: QuickRunning, kills: int, rng: random.Random, killed: Call
     running.start()
     judge = Judge(running)
     judge.start()
-    pause = threading.Event()
     for _ in range(kills):
-        pause.wait(rng.uniform(0.0, 1.5))  # the moment of the kill, not a wait for something
+        judge.wait_for_a_moment(rng)
         running.kill()
         running.start(wait=rng.random() < 0.7)  # sometimes it is killed while it starts
         killed()
