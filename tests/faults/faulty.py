@@ -1,4 +1,4 @@
-"""A simulated machine whose adapter fails in every way; each fault is noted before it comes, each part when it is made."""
+"""A simulated machine whose adapter fails in every way; faults are noted before they come, parts when they are made."""
 
 import json
 import math

@@ -101,8 +101,10 @@ def check(anchor: Anchor, hash_of: Callable[[int], str | None], secret: str | No
 
 
 def _was_cut_off(path: Path) -> bool:
-    """Whether the last line of a file has no end; not of one that only takes and shows nothing."""
+    """Whether the last line of a file has no end; not of a pipe, or a file that only takes and shows nothing."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return bool(file.seek(0, os.SEEK_END)) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
     except OSError:
