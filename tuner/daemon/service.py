@@ -146,6 +146,7 @@ class Service:
             self._troubles,
             people,
             lambda key, text: self._guard.note("role", "denied", key, text),
+            lambda key: self._guard.note("key", "kept away", authenticator.name_of(key), "subscribed to too much"),
         )
         self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
         self._drain = Drain(self._engine, self._runners, self._notifier, self._changed, self._hurry)
