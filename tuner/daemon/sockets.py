@@ -37,6 +37,7 @@ FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_
 SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
 FEW = 10  # things that a subscriber says and that wait: libzmq takes all of them in one go, and nobody can stop it
+UNREAD = 250  # answers that wait for a client to read them; more are dropped: no connection may have so many open
 _LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
 _AT_A_TIME = 8  # messages that are taken before others of the daemon have their turn
 _STAND_BACK_S = 0.025  # that an ordinary request waits at most while urgent ones are being done
@@ -129,6 +130,8 @@ class Sockets:
     ) -> None:
         limit(socket, largest_bytes)
         socket.setsockopt(zmq.RCVHWM, waiting)
+        if socket.type == zmq.ROUTER:
+            socket.setsockopt(zmq.SNDHWM, UNREAD)
         if is_encrypted(endpoint):
             self._authenticator.secure(socket, domain)
         if endpoint.startswith("ipc://") and not again:
