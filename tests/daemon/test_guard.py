@@ -104,6 +104,18 @@ def test_security_events_that_cannot_be_written_are_an_alarm_and_stop_nothing(tm
     assert (tmp_path / FILE_NAME).read_text() == "rubbish\n"
 
 
+@pytest.mark.parametrize("instead", [None, ""], ids=["removed", "replaced"])
+def test_a_file_of_security_events_that_was_taken_away_is_an_alarm_although_nothing_happens(tmp_path, instead):
+    def act():
+        (tmp_path / FILE_NAME).rename(tmp_path / "away")
+        if instead is not None:
+            (tmp_path / FILE_NAME).write_text(instead)
+
+    (alarm,) = asyncio.run(watched(tmp_path, Time(), act))
+    assert "security events" in alarm
+    assert ("daemon", "stopped") not in [(e.category, e.result) for e in read(tmp_path / "away")]
+
+
 def test_anchors_are_written_at_the_start_when_they_are_due_and_at_the_end_and_one_that_cannot_be_is_an_alarm(tmp_path):
     time, state = Time(), tmp_path / "state"
     state.mkdir()

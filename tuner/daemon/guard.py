@@ -174,6 +174,7 @@ class Guard:
         if self._even_s() - self._reported_s >= _REPORT_S:
             self._reported_s = self._even_s()
             self._log.report()
+        self._log.look()
         self._alarm("security", self._log.failure)
 
     def _alarm(self, name: str, text: Sentence) -> None:

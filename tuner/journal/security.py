@@ -5,6 +5,7 @@ counted: one line a minute for each source, for some sources, and so many such l
 and what an administrator does is never pushed out: nothing is ever removed.
 """
 
+import errno
 import json
 import os
 from collections import Counter
@@ -101,6 +102,13 @@ class SecurityLog:
             self._texts.clear()
         self._seen.clear()
 
+    def look(self) -> None:
+        """Notice that the file was taken away: what is written to it then is nowhere."""
+        try:
+            self._check_place()
+        except OSError as error:
+            self.failure = say("guard.security_unwritten", why=os_reason(error))
+
     def settle(self) -> None:
         """Write all that was counted, whatever the day's number of lines: a daemon's last words are few."""
         self._lines_today = 0
@@ -147,8 +155,14 @@ class SecurityLog:
         self.head = (seq + 1, hash_)
         return True
 
+    def _check_place(self) -> None:
+        there, ours = self._path.lstat(), os.fstat(self._fd)
+        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            raise OSError(errno.ENOENT, "another file is there", str(self._path))
+
     def _append(self, line: bytes) -> None:
         """All of a line, or none of it."""
+        self._check_place()
         size = os.fstat(self._fd).st_size
         try:
             while line:  # a disk that fills up takes a part, and refuses the rest
