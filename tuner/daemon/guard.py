@@ -130,6 +130,12 @@ class Guard:
         elif isinstance(event, CampaignCreated) and one.actor != SYSTEM.name:  # files are noted as a whole
             self.note("configuration", "campaign created", name, f"by {one.actor}")
 
+    def crowded(self, files: int, most: int) -> None:
+        """Tell that connections have taken too many files, and nobody new is let in; or that there is room again."""
+        text = say("guard.crowded", files=files, most=most) if files else NOTHING
+        self.note("daemon", "crowded" if files else "has room again", "connections", text)
+        self._alarm("crowd", text)
+
     async def run(self) -> None:
         """Look and write for ever."""
         while True:

@@ -24,6 +24,7 @@ from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
 from tuner.daemon import publishers
 from tuner.daemon.authenticator import EVENTS, REQUESTS, Authenticator, Door, authorised
+from tuner.daemon.doorkeeper import Doorkeeper
 from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
 from tuner.daemon.people import People
 from tuner.daemon.request_queue import BYTES_OF_ONE, LOCAL, NETWORK, RequestQueue
@@ -77,6 +78,7 @@ class Sockets:
         people: People | None = None,
         denied: Callable[[str, str], None] = lambda key, text: None,
         flooded: Callable[[str], None] = lambda key: None,
+        crowded: Callable[[int, int], None] = lambda files, most: None,
     ) -> None:
         self._authenticator = authenticator
         self._people = people
@@ -89,10 +91,12 @@ class Sockets:
         self._publishers = publishers.Publishers(self._publisher, authenticator, flooded)
         self._open: set[asyncio.Task[None]] = set()
         self._queue: RequestQueue[_Visit] = RequestQueue()
+        self._doorkeeper: Doorkeeper | None = None
         self._urgent = 0
         self._calm = asyncio.Event()
         self._locks: list[int] = []
-        self._files: list[Path] = []
+        self._files: dict[Path, int] = {}
+        self._crowded = crowded
         self.busy = 0
 
     def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
@@ -107,6 +111,13 @@ class Sockets:
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
             self._publishers.bind(endpoint)
+        loop = asyncio.get_running_loop()
+
+        def tell(files: int, most: int) -> None:
+            loop.call_soon_threadsafe(self._crowded, files, most)
+
+        self._doorkeeper = Doorkeeper(self._files, tell)
+        self._doorkeeper.start()
 
     def _publisher(self, endpoint: str, again: bool) -> "zmq.Socket[bytes]":
         """A socket of events, which also tells what subscribers want to hear."""
@@ -147,7 +158,7 @@ class Sockets:
             mode = OWNERS_MODE if door_of(endpoint) == "owner" else SOCKET_MODE
             file = Path(endpoint.removeprefix("ipc://"))
             file.chmod(mode)
-            self._files.append(file)
+            self._files[file] = mode
 
     def publish(self, name: str, one: Recorded, state: State) -> None:
         """Publish an event that is safe."""
@@ -292,6 +303,8 @@ class Sockets:
 
     def close(self) -> None:
         """Close the sockets."""
+        if self._doorkeeper is not None:
+            self._doorkeeper.end()
         for task in self._open:
             task.cancel()
         for listener in self._listeners:
