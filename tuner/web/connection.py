@@ -13,7 +13,7 @@ MOST_OF_ONE = 60  # connections of one machine; on this machine itself there may
 class Loop(asyncio.SelectorEventLoop):
     """asyncio's own, with the same bound on the time until TLS is agreed on: before that nobody counts a connection."""
 
-    async def create_server(self, *where: Any, **options: Any) -> asyncio.Server:  # type: ignore[override]
+    async def create_server(self, *where: Any, **options: Any) -> asyncio.Server:
         """Listen."""
         if options.get("ssl"):
             options.setdefault("ssl_handshake_timeout", HEAD_S)
