@@ -108,7 +108,7 @@ class Publishers:
             if topics.pop(content, None) is not None:
                 self._sizes[endpoint] -= _size(content)
             return
-        key = str(frame.get("User-Id")) if is_encrypted(endpoint) else ""  # libzmq says whose message it is
+        key = _sender(frame) if is_encrypted(endpoint) else ""
         topics[b"\0" + content[1:]] = key
         self._sizes[endpoint] += _size(content)
         if self._sizes[endpoint] > MOST_TOPIC_BYTES:
@@ -139,11 +139,19 @@ class Publishers:
                 if file is None or attempt >= WARN_EVERY or not file.exists():  # the old socket removes it when it goes
                     socket = self._make(endpoint, True)
                     break
-            except ConfigError as error:
+            except (ConfigError, zmq.ZMQError, OSError) as error:  # also where files are short: once more, later
                 log.log(logging.WARNING if attempt % WARN_EVERY == 0 else logging.DEBUG, "%s", error)
             await asyncio.sleep(REBIND_S)
         self._take(endpoint, socket)
         log.info("%s: everybody connects again at %s", why, endpoint)
+
+
+def _sender(frame: zmq.Frame) -> str:
+    """The key that a message came with, as libzmq tells it."""
+    try:
+        return str(frame.get("User-Id"))
+    except zmq.ZMQError:
+        return ""
 
 
 def _size(content: bytes) -> int:
