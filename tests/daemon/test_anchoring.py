@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import queue
+import threading
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +17,7 @@ from tests.patience import PATIENT_S
 from tuner.cli.main import cli
 from tuner.config import parse_config
 from tuner.config.notify import Notify
+from tuner.daemon import anchoring
 from tuner.daemon.anchoring import Anchoring, AnchorPlan, plan_of
 from tuner.daemon.troubles import Troubles
 from tuner.journal.anchor import Anchor
@@ -129,3 +132,49 @@ def test_receivers_of_anchors_need_no_file_and_without_either_there_is_no_plan(t
     plan = plan_of(config.daemon, config.notify, tmp_path)
     assert (plan.file, [one.name for one in plan.receivers]) == (None, ["archive"])
     assert plan_of(config.daemon, (), tmp_path) is None
+
+
+def test_a_place_that_hangs_is_an_alarm_until_it_lets_go_and_the_daemon_ends_without_it(tmp_path, monkeypatch):
+    file, let_go, written = tmp_path / "anchors", threading.Event(), []
+    monkeypatch.setattr(anchoring, "LIMIT_S", 0.1)
+    monkeypatch.setattr(anchoring.anchors, "write", lambda _, anchor: (let_go.wait(PATIENT_S), written.append(anchor)))
+    failed: dict[str, str] = {}
+    now_s = [0.0]
+
+    def under_way(kind):
+        return [task for task in asyncio.all_tasks() if task.get_name().startswith(kind)]
+
+    async def make():
+        return Anchor("2026-03-02T08:00:00Z", 1, "abc")
+
+    async def look(one):
+        now_s[0] += 100.0
+        one.look()
+        await asyncio.gather(*under_way("anchor for"))
+
+    async def run():
+        plan = AnchorPlan(file, 60.0, "secret")
+        one, other = (Anchoring(plan, make, failed.__setitem__, Troubles(), lambda: now_s[0]) for _ in range(2))
+        await look(one)
+        assert "it may hang" in failed[str(file)]
+        await look(one)
+        assert len(under_way("sending")) == 1, "another thread would hang as well"
+        await one.close()
+        await look(other)
+        let_go.set()
+        await asyncio.gather(*under_way("sending"))
+        await look(other)
+        assert failed[str(file)] == ""
+        await other.close()
+
+    asyncio.run(run())
+    assert len(written) >= 3
+
+
+@pytest.mark.slow
+def test_a_daemon_ends_although_its_anchors_place_hangs(tmp_path):
+    file = tmp_path / "anchors"
+    os.mkfifo(file)  # opening it waits for a reader, as a share waits for its host
+    with daemon(f'[daemon]\nanchor_file = "{file}"\n' + campaign_text(autostart=False)) as running:
+        running.start()
+        assert running.stop() == 0

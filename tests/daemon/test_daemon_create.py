@@ -8,8 +8,12 @@ import pytest
 
 from tests.daemon.running import CREATE, campaign_text, daemon, until
 from tests.patience import PATIENT_S
+from tests.wire.counterpart import free_endpoints
 from tuner.campaign.terms import AdapterTerms
+from tuner.journal.security import FILE_NAME, read
+from tuner.wire.client import Client
 from tuner.wire.errors import RefusedReply
+from tuner.wire.key_ring import KeyRing
 
 
 def with_adapter(name: str, settings: str, campaign: str = "new") -> str:
@@ -102,6 +106,22 @@ def test_terms_from_before_addresses_were_told_are_read_and_completed_by_the_nex
         running.process.send_signal(signal.SIGHUP)
         with running.client() as client:
             until(client, "one", lambda view: client.config("one").terms["adapter"]["occupies"])
+
+
+def test_who_created_a_campaign_or_stopped_the_daemon_over_the_wire_is_a_security_event_with_the_key():
+    requests, events = free_endpoints(2)
+    head = CREATE.replace("[daemon]\n", f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n')
+    with daemon(head + campaign_text(autostart=False)) as running:
+        key = KeyRing.open(running.state).new("lab", "engineer")
+        running.start()
+        with Client.connect(requests, key=key, actor="anna") as client:
+            client.create(campaign_text("new", autostart=False))
+            client.stop_daemon()
+        assert running.process.wait(PATIENT_S) == 0
+        written = [(e.category, e.result, e.source, e.text) for e in read(running.state / FILE_NAME)]
+    made = [one for one in written if one[1] == "campaign created"]
+    assert made == [("configuration", "campaign created", "new", "by anna via lab")], "not those of the files"
+    assert written[-1] == ("daemon", "stopped", "daemon", "anna via lab asked for it")
 
 
 def test_a_monster_over_the_wire_is_refused_and_everybody_else_is_answered(open_to_engineers):

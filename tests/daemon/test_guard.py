@@ -49,10 +49,10 @@ async def watched(directory, time, act, keys=None, plan=None):
     archive = await JournalThread.open(directory)
     guard = Guard(directory, archive, lambda: time.wall, Troubles(), keys, plan, lambda: time.even_s)
     guard.begin("0", "abc")
-    await guard.look()
-    act()
-    await guard.look()
-    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name().startswith("anchor for")))
+    for one in (lambda: None, act):
+        one()
+        await guard.look()
+        await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name().startswith("anchor for")))
     alarms = guard.alarms
     await guard.close("the test is over")
     await archive.close()
@@ -104,12 +104,24 @@ def test_security_events_that_cannot_be_written_are_an_alarm_and_stop_nothing(tm
     assert (tmp_path / FILE_NAME).read_text() == "rubbish\n"
 
 
-def test_anchors_are_written_when_they_are_due_and_one_that_cannot_be_is_an_alarm(tmp_path):
+@pytest.mark.parametrize("instead", [None, ""], ids=["removed", "replaced"])
+def test_a_file_of_security_events_that_was_taken_away_is_an_alarm_although_nothing_happens(tmp_path, instead):
+    def act():
+        (tmp_path / FILE_NAME).rename(tmp_path / "away")
+        if instead is not None:
+            (tmp_path / FILE_NAME).write_text(instead)
+
+    (alarm,) = asyncio.run(watched(tmp_path, Time(), act))
+    assert "security events" in alarm
+    assert ("daemon", "stopped") not in [(e.category, e.result) for e in read(tmp_path / "away")]
+
+
+def test_anchors_are_written_at_the_start_when_they_are_due_and_at_the_end_and_one_that_cannot_be_is_an_alarm(tmp_path):
     time, state = Time(), tmp_path / "state"
     state.mkdir()
     plan = AnchorPlan(tmp_path / "anchors", 60.0, "secret")
     assert asyncio.run(watched(state, time, lambda: time.passes(61.0), plan=plan)) == []
-    assert len(list(anchors.read(plan.file))) == 2  # when it was due, and at the end
+    assert len(list(anchors.read(plan.file))) == 3
     lost = AnchorPlan(tmp_path / "not" / "there", 60.0, "secret")
     (alarm,) = asyncio.run(watched(state, time, lambda: time.passes(61.0), plan=lost))
     assert "writing the anchor" in alarm

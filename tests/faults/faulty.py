@@ -1,4 +1,4 @@
-"""A simulated machine whose adapter fails in every way; each fault and each part is noted before it happens."""
+"""A simulated machine whose adapter fails in every way; faults are noted before they come, parts when they are made."""
 
 import json
 import math
@@ -57,8 +57,10 @@ class FaultyAdapter(SimulatedAdapter):
         return self._with_fault("health", deadline_s, lambda: SimulatedAdapter.health(self, deadline_s))
 
     def _make_part(self, tag: str, deadline_s: float) -> Outcome:
-        note(self.settings.notes, part=tag, setting=self._setting)
-        return super()._make_part(tag, deadline_s)
+        outcome = super()._make_part(tag, deadline_s)
+        # made is what the machine knows: noted before, a part whose process is killed in between would count twice
+        note(self.settings.notes, part=tag, setting=self._setting, by=os.getpid(), at_s=time.monotonic())
+        return outcome
 
     def _draw(self, call: str) -> str | None:
         """Which fault comes now; the notes so far are part of the seed, so that a new process draws on."""

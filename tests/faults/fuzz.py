@@ -5,6 +5,7 @@ three ways: ids, operations, campaigns, actors, bodies, types, sizes, encodings,
 says how many were sent, how many replies came, and what was wrong with them.
 """
 
+import copy
 import json
 import random
 import re
@@ -36,6 +37,11 @@ NASTY = (
     None, True, False, 0, -1, 1, 1.0, 1.5, 2**31, 2**53 + 1, 2**63, 2**64, 10**400, -(10**400), 1e308, 5e-324,
     float("nan"), float("inf"), HUGE, [], {}, [[]], [None], {"": {}}, {"x": 10**30}, *NASTY_TEXTS,
 )  # fmt: skip
+
+
+def nasty(rng: random.Random) -> object:
+    """Something odd, and a copy of its own: one that was spoilt further could end up in itself."""
+    return copy.deepcopy(rng.choice(NASTY))
 
 
 class Fuzzer:
@@ -99,15 +105,15 @@ class Fuzzer:
         rng = self.rng
         way = rng.randrange(8)
         if way == 0:
-            request[rng.choice(("v", "id", "op", "campaign", "actor", "body"))] = rng.choice(NASTY)
+            request[rng.choice(("v", "id", "op", "campaign", "actor", "body"))] = nasty(rng)
         elif way == 1:
             request.pop(rng.choice(list(request)), None)
             request.setdefault("op", "ping")
         elif way == 2:
-            request[rng.choice(("surprise", "\ud800", "x" * 3000, "\x1b", "__class__", "ID"))] = rng.choice(NASTY)
+            request[rng.choice(("surprise", "\ud800", "x" * 3000, "\x1b", "__class__", "ID"))] = nasty(rng)
         elif way == 3 and isinstance(request.get("body"), dict):
             names = [*request["body"], "surprise", "\ud800"]
-            request["body"][rng.choice(names)] = rng.choice(NASTY)
+            request["body"][rng.choice(names)] = nasty(rng)
         elif way == 4 and isinstance(request.get("body"), dict) and request["body"]:
             del request["body"][rng.choice(list(request["body"]))]
         elif way == 5:

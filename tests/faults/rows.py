@@ -64,6 +64,8 @@ def kills(count: int, told: Told) -> Done:
     shares = [count // lanes + (lane < count % lanes) for lane in range(lanes)]
     with ThreadPoolExecutor(lanes) as pool:
         answers = sum(pool.map(lambda lane: bombard(shares[lane], seed=lane, killed=killed), range(lanes)))
+    if answers < count / 2:
+        raise NotAsItShouldBeError(f"{answers} answers beside {count} kills: nothing was there that could be lost")
     return Done(count, 0, f"{answers} answers acknowledged, all there once")
 
 

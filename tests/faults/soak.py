@@ -180,7 +180,8 @@ def _checked(running: Running, names: list[str], parts: int) -> dict:
     for number in range(len(names)):
         lines = notes(running.directory / f"{number}.notes")
         tags = Counter(line["part"] for line in lines if "part" in line)
-        assert max(tags.values()) == 1, f"line{number:02}: a part was made twice"
+        twice = [line for line in lines if tags[line.get("part")] > 1]
+        assert not twice, f"line{number:02}: a part was made twice: {twice}"
         faults, made = faults + sum("fault" in line for line in lines), made + len(tags)
     backups = len(list((running.state / "backups").glob("*")))
     return {"events": events, "parts": made, "faults": faults, "backups": backups}

@@ -65,6 +65,7 @@ def fuzz(count: int, seed: int, keys_a_role: int) -> dict:
                     began_s = time.monotonic()
                     assert client.request(op, campaign, body, timeout_s=PATIENT_S).status == "done"
                     took_s.append(time.monotonic() - began_s)
+            assert fuzzer.returncode == 0, "the fuzzer itself has failed; it says above why"
             found = json.loads(fuzzer.stdout.read())
             found["troubles"] = client.status().troubles
         assert running.process.poll() is None

@@ -99,12 +99,43 @@ def test_security_events_that_were_removed_at_the_end_or_begun_anew_are_found(st
     assert verify(state).exit_code == 1
 
 
-@pytest.mark.parametrize(("text", "words"), [("", "no anchor yet"), ("{}\n", "line 1 is no anchor")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no anchor yet"),
+        ("{}\n", "line 1 is no anchor"),
+        ('{"at":', "no anchor yet"),
+        ('{"at":"x","seq":"1","head":"y"}\n', "line 1 is no anchor"),
+        ("[" * 5000 + "\n", "line 1 is no anchor"),
+    ],
+)
 def test_a_file_without_anchors_is_told_so(state, text, words):
     (state.parent / "anchors").write_text(text)
     done = verify(state)
     assert done.exit_code == 1
     assert words in done.output
+
+
+@pytest.mark.parametrize("left", [7, 60, -1, -2])
+def test_an_anchor_that_was_cut_off_costs_that_one_and_not_those_after_it(state, left):
+    path = state.parent / "anchors"
+    first, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + last[:left])
+    (one, *more) = anchors.read(path)
+    anchors.write(path, one)
+    assert list(anchors.read(path)) == [one, *more, one]
+    done = verify(state)
+    assert done.exit_code == 0, done.output
+    rewrite(state, actor="somebody else")
+    assert "the journal was written anew" in verify(state).output
+
+
+def test_an_anchor_is_written_whole_where_the_disk_takes_it_in_pieces(tmp_path, monkeypatch):
+    real = anchors.os.write
+    monkeypatch.setattr(anchors.os, "write", lambda fd, data: real(fd, data[:10]))
+    one = anchors.Anchor("2026-03-02T08:00:00Z", 1, "abc")
+    anchors.write(tmp_path / "anchors", one)
+    assert list(anchors.read(tmp_path / "anchors")) == [one]
 
 
 def test_sqlite_is_not_needed_to_read_an_anchor(state):

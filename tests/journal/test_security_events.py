@@ -126,15 +126,22 @@ def test_a_text_of_others_is_one_short_line(log, tmp_path):
     assert "\x1b" not in json.loads(line)["source"]
 
 
-def test_a_disk_that_takes_nothing_is_told_and_what_comes_later_follows_what_is_there(log, tmp_path, monkeypatch):
+def test_a_disk_that_takes_nothing_is_told_and_how_many_events_it_has_cost_is_one_when_there_is_room(
+    log, tmp_path, monkeypatch
+):
     log.note("daemon", "started", "tuner")
     with monkeypatch.context() as full:
         full.setattr(security.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         log.note("keys", "added", "lab")
+        log.note("role", "denied", "press-3", count=3)
     assert "the disk is full" in log.failure
     log.note("keys", "added", "desk")
     assert log.failure == ""
-    assert [line[2] for line in lines(tmp_path)] == ["tuner", "desk"]
+    log.note("keys", "added", "hall")
+    assert [line[2] for line in lines(tmp_path)] == ["tuner", FILE_NAME, "desk", "hall"]
+    (lost,) = [event for event in read(tmp_path / FILE_NAME) if event.result == "events lost"]
+    assert (lost.category, lost.count) == ("store", 4)
+    assert "the disk is full" in lost.text
 
 
 def test_a_file_whose_last_line_is_no_event_is_refused_with_what_to_do(tmp_path):

@@ -45,5 +45,5 @@ async def in_own_thread(work: Callable[[*Ts], T], *arguments: *Ts) -> T:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and who waited with it
             loop.call_soon_threadsafe(settle, result, failure)
 
-    threading.Thread(target=run, name=work.__name__, daemon=True).start()
+    threading.Thread(target=run, name=getattr(work, "__name__", "own"), daemon=True).start()
     return await done

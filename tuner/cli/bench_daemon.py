@@ -87,7 +87,7 @@ def load(campaigns: int, trials: int, seconds: float, judges: int, as_json: bool
     out.print(f"acknowledged after p50 {waits.median:.1f} ms, p99 {waits.quantile(0.99):.1f} ms")
     out.print(
         f"the daemon's memory {result.early_mb:.0f} MB after a tenth of the judgments, {result.late_mb:.0f} MB after "
-        f"all ({result.late_mb / result.early_mb:.2f} times); all processes {result.all_mb:.0f} MB"
+        f"all ({result.late_mb / result.early_mb:.2f} times); all processes at most {result.all_mb:.0f} MB"
     )
 
 

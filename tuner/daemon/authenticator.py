@@ -1,6 +1,7 @@
 """Who a client is and what it may do: by the key of its connection, for every single request."""
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,7 +20,8 @@ from tuner.wire.messages import Request
 from tuner.wire.operation import AnyOperation
 from tuner.wire.operations import ANYONE, OPS
 
-DOMAIN = "tuner"
+REQUESTS, EVENTS = "tuner", "tuner events"  # which sockets a key wants to come in by
+AWAY_S = 600.0  # that a key hears no events after it has subscribed to too much
 LOCAL = "local"  # what a client of this host is called that names nobody
 Door = Literal["network", "group", "owner"]  # the sockets: with keys, for the daemon's group, for its own user
 
@@ -49,6 +51,7 @@ class Authenticator:
         self._refused = refused
         self._local_role = local_role
         self._zap: AsyncioAuthenticator | None = None
+        self._away_until_s: dict[str, float] = {}
         self._accepted = frozenset[str]() if keys is None else keys.accepted
 
     def start(self, context: zmq.asyncio.Context) -> None:
@@ -57,7 +60,8 @@ class Authenticator:
             return
         self._zap = AsyncioAuthenticator(context)
         self._zap.start()
-        self._zap.configure_curve_callback(domain=DOMAIN, credentials_provider=self)
+        for domain in (REQUESTS, EVENTS):
+            self._zap.configure_curve_callback(domain=domain, credentials_provider=self)
 
     def stop(self) -> None:
         """Answer no more."""
@@ -73,10 +77,20 @@ class Authenticator:
         except Exception:  # pyzmq's loop would end, and nobody could connect any more
             log.exception("the keys cannot be read")
             return False
+        name = key.decode("ascii", "replace")
         known = self._keys.role_of(key) is not None
         if not known:
-            self._refused(key.decode("ascii", "replace"))
-        return known
+            self._refused(name)
+        return known and not (domain == EVENTS and time.monotonic() < self._away_until_s.get(name, 0.0))
+
+    def keep_away(self, key: str) -> None:
+        """Let a key hear no events for a while; its requests are answered as before."""
+        self._away_until_s[key] = time.monotonic() + AWAY_S
+
+    def name_of(self, key: str) -> str:
+        """What a key is called; somebody of this host has none."""
+        found = None if self._keys is None else self._keys.role_of(key)
+        return LOCAL if found is None else found[0]
 
     def somebody_left(self) -> bool:
         """Whether a key was taken away since this was asked last: whoever has it may still be connected."""
@@ -90,14 +104,14 @@ class Authenticator:
         before, self._accepted = self._accepted, self._keys.accepted
         return not before <= self._accepted
 
-    def secure(self, socket: zmq.Socket[Any]) -> None:
+    def secure(self, socket: zmq.Socket[Any], domain: str = REQUESTS) -> None:
         """Make a socket speak CURVE and ask us about every client."""
         if self._keys is None:
             raise ValueError("there are no keys")
         socket.curve_server = True
         socket.curve_publickey = self._keys.server.public.encode("ascii")
         socket.curve_secretkey = self._keys.server.secret.get_secret_value().encode("ascii")
-        socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
+        socket.setsockopt_string(zmq.ZAP_DOMAIN, domain)
         socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
 
     def identify(self, frame: zmq.Frame, door: Door) -> Sender:

@@ -18,6 +18,9 @@ from pathlib import Path
 
 from tuner.basics.sentences import NOTHING, Sentence, listing, say
 from tuner.basics.times import text_of
+from tuner.campaign.events import CampaignCreated, HomeAnswered, SettingAnswered
+from tuner.campaign.evolve import Recorded
+from tuner.campaign.step import SYSTEM
 from tuner.campaign.terms import Terms
 from tuner.config import Config
 from tuner.daemon.anchoring import Anchoring, AnchorPlan
@@ -119,6 +122,20 @@ class Guard:
         self._pending[key] += 1
         self._texts[key] = text
 
+    def heard(self, name: str, one: Recorded) -> None:
+        """Note what of a campaign's events is one of security too."""
+        event = one.event
+        if isinstance(event, SettingAnswered | HomeAnswered) and event.result == "refused":
+            self.note("gate", "refused", name, event.text)
+        elif isinstance(event, CampaignCreated) and one.actor != SYSTEM.name:  # files are noted as a whole
+            self.note("configuration", "campaign created", name, f"by {one.actor}")
+
+    def crowded(self, files: int, most: int) -> None:
+        """Tell that connections have taken too many files, and nobody new is let in; or that there is room again."""
+        text = say("guard.crowded", files=files, most=most) if files else NOTHING
+        self.note("daemon", "crowded" if files else "has room again", "connections", text)
+        self._alarm("crowd", text)
+
     async def run(self) -> None:
         """Look and write for ever."""
         while True:
@@ -163,6 +180,7 @@ class Guard:
         if self._even_s() - self._reported_s >= _REPORT_S:
             self._reported_s = self._even_s()
             self._log.report()
+        self._log.look()
         self._alarm("security", self._log.failure)
 
     def _alarm(self, name: str, text: Sentence) -> None:

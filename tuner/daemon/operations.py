@@ -102,7 +102,7 @@ class Answers:
 
     async def stop_daemon(self, asked: Asked, body: m.Nothing) -> m.Accepted:
         """The daemon ends when its machines are home."""
-        self._stop(f"{asked.actor.name} asked for it")
+        self._stop(f"{asked.actor.signature} asked for it")
         return m.Accepted()
 
     async def hello(self, asked: Asked, body: m.Hello) -> m.Welcome:

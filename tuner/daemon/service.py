@@ -132,12 +132,11 @@ class Service:
         authenticator = Authenticator(
             keys, setup.config.daemon.local_role, lambda key: self._guard.note("key", "refused", f"key {key[:12]}")
         )
-        daemon = setup.config.daemon
         people = self._people = People(
             setup.places.state_directory,
             self._clock,
-            idle_s=daemon.session_idle_minutes * 60,
-            longest_s=daemon.session_hours * 3600,
+            idle_s=setup.config.daemon.session_idle_minutes * 60,
+            longest_s=setup.config.daemon.session_hours * 3600,
             note=lambda *event: self._guard.note(*event),
         )
         self._sockets = Sockets(
@@ -146,6 +145,8 @@ class Service:
             self._troubles,
             people,
             lambda key, text: self._guard.note("role", "denied", key, text),
+            lambda key: self._guard.note("key", "kept away", authenticator.name_of(key), "subscribed to too much"),
+            self._guard.crowded,
         )
         self._engine = Engine(self._archive, self._clock, self._publish, self._follow, self._unwritten, self._troubles)
         self._drain = Drain(self._engine, self._runners, self._notifier, self._changed, self._hurry)
@@ -345,8 +346,7 @@ class Service:
     def _publish(self, name: str, one: Recorded, state: State) -> None:
         extra = {"campaign": name, "seq": one.seq, "actor": one.actor}
         log.log(_level(one.event), "%s%s", one.event.type, _words(one.event), extra=extra)
-        if isinstance(one.event, SettingAnswered | HomeAnswered) and one.event.result == "refused":
-            self._guard.note("gate", "refused", name, one.event.text)
+        self._guard.heard(name, one)
         self._sockets.publish(name, one, state)
         self._couriers.wake()
 

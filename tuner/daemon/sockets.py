@@ -1,9 +1,8 @@
-"""The sockets: answers requests on a ROUTER, publishes events on a PUB; each for the local file and for the network."""
+"""The sockets: answers requests on a ROUTER, publishes events on an XPUB; each for a local file and for the network."""
 
 import asyncio
 import contextlib
 import fcntl
-import itertools
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -23,7 +22,9 @@ from tuner.basics.vocabulary import Lane, Status
 from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
-from tuner.daemon.authenticator import Authenticator, Door, authorised
+from tuner.daemon import publishers
+from tuner.daemon.authenticator import EVENTS, REQUESTS, Authenticator, Door, authorised
+from tuner.daemon.doorkeeper import Doorkeeper
 from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
 from tuner.daemon.people import People
 from tuner.daemon.request_queue import BYTES_OF_ONE, LOCAL, NETWORK, RequestQueue
@@ -31,13 +32,13 @@ from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
 from tuner.wire import messages as m
-from tuner.wire.endpoint import BEAT_S, is_encrypted, limit
+from tuner.wire.endpoint import BEAT_S, HIGH_WATER, is_encrypted, limit
 
 FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
 SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
-REBIND_S = 0.02  # between two attempts to listen at an endpoint again
-WARN_EVERY = 500  # attempts that failed: somebody else may have taken the port
+FEW = 10  # things that a subscriber says and that wait: libzmq takes all of them in one go, and nobody can stop it
+UNREAD = 250  # answers that wait for a client to read them; more are dropped: no connection may have so many open
 _LAST_WORDS_MS = 500  # for answers that are on their way when the sockets are closed
 _AT_A_TIME = 8  # messages that are taken before others of the daemon have their turn
 _STAND_BACK_S = 0.025  # that an ordinary request waits at most while urgent ones are being done
@@ -76,6 +77,8 @@ class Sockets:
         troubles: Troubles,
         people: People | None = None,
         denied: Callable[[str, str], None] = lambda key, text: None,
+        flooded: Callable[[str], None] = lambda key: None,
+        crowded: Callable[[int, int], None] = lambda files, most: None,
     ) -> None:
         self._authenticator = authenticator
         self._people = people
@@ -85,13 +88,15 @@ class Sockets:
         self._context = zmq.asyncio.Context()
         self._plain: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context)
         self._listeners: list[_Listener] = []
-        self._publishers: dict[str, zmq.Socket[bytes]] = {}
+        self._publishers = publishers.Publishers(self._publisher, authenticator, flooded)
         self._open: set[asyncio.Task[None]] = set()
         self._queue: RequestQueue[_Visit] = RequestQueue()
+        self._doorkeeper: Doorkeeper | None = None
         self._urgent = 0
         self._calm = asyncio.Event()
         self._locks: list[int] = []
-        self._files: list[Path] = []
+        self._files: dict[Path, int] = {}
+        self._crowded = crowded
         self.busy = 0
 
     def bind(self, requests: Sequence[str], events: Sequence[str]) -> None:
@@ -105,14 +110,42 @@ class Sockets:
             )  # at once, so that it is closed whatever happens
             self._prepare(router, endpoint, m.LARGEST_BYTES)
         for endpoint in events:
-            self._publishers[endpoint] = self._plain.socket(zmq.PUB)
-            self._prepare(self._publishers[endpoint], endpoint, m.LARGEST_BYTES)
+            self._publishers.bind(endpoint)
+        loop = asyncio.get_running_loop()
 
-    def _prepare(self, socket: "zmq.Socket[bytes] | zmq.asyncio.Socket", endpoint: str, largest_bytes: int) -> None:
+        def tell(files: int, most: int) -> None:
+            loop.call_soon_threadsafe(self._crowded, files, most)
+
+        self._doorkeeper = Doorkeeper(self._files, tell)
+        self._doorkeeper.start()
+
+    def _publisher(self, endpoint: str, again: bool) -> "zmq.Socket[bytes]":
+        """A socket of events, which also tells what subscribers want to hear."""
+        publisher = self._plain.socket(zmq.XPUB)
+        try:
+            self._prepare(publisher, endpoint, publishers.LARGEST_BYTES, domain=EVENTS, waiting=FEW, again=again)
+        except BaseException:
+            publisher.close(0)
+            raise
+        return publisher
+
+    def _prepare(
+        self,
+        socket: "zmq.Socket[bytes] | zmq.asyncio.Socket",
+        endpoint: str,
+        largest_bytes: int,
+        *,
+        domain: str = REQUESTS,
+        waiting: int = HIGH_WATER,
+        again: bool = False,
+    ) -> None:
         limit(socket, largest_bytes)
+        socket.setsockopt(zmq.RCVHWM, waiting)
+        if socket.type == zmq.ROUTER:
+            socket.setsockopt(zmq.SNDHWM, UNREAD)
         if is_encrypted(endpoint):
-            self._authenticator.secure(socket)
-        if endpoint.startswith("ipc://"):
+            self._authenticator.secure(socket, domain)
+        if endpoint.startswith("ipc://") and not again:
             self._locks.append(_reserve(Path(endpoint.removeprefix("ipc://"))))
         before = os.umask(0o177)  # nobody else comes in between binding and the rights of the file
         try:
@@ -125,7 +158,7 @@ class Sockets:
             mode = OWNERS_MODE if door_of(endpoint) == "owner" else SOCKET_MODE
             file = Path(endpoint.removeprefix("ipc://"))
             file.chmod(mode)
-            self._files.append(file)
+            self._files[file] = mode
 
     def publish(self, name: str, one: Recorded, state: State) -> None:
         """Publish an event that is safe."""
@@ -150,36 +183,7 @@ class Sockets:
 
     def _send(self, topic: bytes, message: BaseModel) -> None:
         frames = [topic, encoded(message)]
-        if self._authenticator.somebody_left():
-            self._shut_out()
-        for publisher in self._publishers.values():
-            publisher.send_multipart(frames, zmq.NOBLOCK)  # a PUB socket drops what a slow subscriber does not take
-
-    def _shut_out(self) -> None:
-        """End all connections to the encrypted events, so that everybody has to show their key again.
-
-        libzmq asks for a key once a connection and cannot end a single one. Clients connect again by themselves and
-        find by the numbers what they have missed.
-        """
-        for endpoint in [one for one in self._publishers if is_encrypted(one)]:
-            self._publishers.pop(endpoint).close(0)
-            task = asyncio.get_running_loop().create_task(self._publish_again(endpoint))
-            self._open.add(task)
-            task.add_done_callback(self._open.discard)
-
-    async def _publish_again(self, endpoint: str) -> None:
-        """Listen at an endpoint that was just closed: it is free when libzmq's own thread has let go of it."""
-        for attempt in itertools.count(1):
-            publisher = self._plain.socket(zmq.PUB)
-            try:
-                self._prepare(publisher, endpoint, m.LARGEST_BYTES)
-                break
-            except ConfigError as error:
-                publisher.close(0)
-                log.log(logging.WARNING if attempt % WARN_EVERY == 0 else logging.DEBUG, "%s", error)
-                await asyncio.sleep(REBIND_S)
-        self._publishers[endpoint] = publisher
-        log.info("a key was taken away: everybody shows theirs again at %s", endpoint)
+        self._publishers.send(frames)
 
     async def serve(self, answer: "Handler") -> None:
         """Answer requests for ever."""
@@ -299,12 +303,13 @@ class Sockets:
 
     def close(self) -> None:
         """Close the sockets."""
+        if self._doorkeeper is not None:
+            self._doorkeeper.end()
         for task in self._open:
             task.cancel()
         for listener in self._listeners:
             listener.router.close(_LAST_WORDS_MS)  # the answer to `daemon.stop` is the last one
-        for publisher in self._publishers.values():
-            publisher.close(0)
+        self._publishers.close()
         self._authenticator.stop()
         self._context.term()
         for file in self._files:  # while they are locked: they are ours

@@ -40,11 +40,18 @@ def sealed(anchor: Anchor, secret: str) -> Anchor:
 
 
 def write(path: Path, anchor: Anchor) -> None:
-    """Add an anchor to a file, and wait for the disk."""
+    """Add an anchor to a file, and wait for the disk.
+
+    A line that was cut off before it, by a power cut or a full disk, is ended first: the file may only grow.
+    """
+    line = canonical(asdict(anchor)).encode() + b"\n"
+    if _was_cut_off(path):
+        line = b"\n" + line
     try:
         fd = append_to(path)
         try:
-            os.write(fd, canonical(asdict(anchor)).encode() + b"\n")
+            while line:  # a disk that fills up takes a part, and refuses the rest
+                line = line[os.write(fd, line) :]
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -53,19 +60,27 @@ def write(path: Path, anchor: Anchor) -> None:
 
 
 def read(path: Path) -> Iterator[Anchor]:
-    """The anchors of a file: as the daemon wrote them, or as a receiver kept its messages, one a line."""
+    """The anchors of a file: as the daemon wrote them, or as a receiver kept its messages, one a line.
+
+    The beginning of an anchor is left out: a power cut or a full disk left it, and whoever may change this file could
+    remove the whole line as well.
+    """
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise explain_os(error, f"reading the anchors {path}") from error
     for number, line in enumerate(lines, 1):
-        if not line.endswith(b"\n"):
-            return  # cut off by a power cut
         try:
             found = json.loads(line)
-            yield Anchor(**found.get("anchor", found))
-        except (ValueError, TypeError, AttributeError):
-            raise DamagedError(f"{path}: line {number} is no anchor") from None
+            one = Anchor(**found.get("anchor", found))
+            good = isinstance(one.seq, int) and isinstance(one.security_seq, int) and isinstance(one.seal, str)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            good = False
+            if _is_beginning(line):
+                continue
+        if not good:
+            raise DamagedError(f"{path}: line {number} is no anchor")
+        yield one
 
 
 def check(anchor: Anchor, hash_of: Callable[[int], str | None], secret: str | None) -> str:
@@ -83,6 +98,22 @@ def check(anchor: Anchor, hash_of: Callable[[int], str | None], secret: str | No
     if found != anchor.head:
         return f"event {anchor.seq} is not the one that the anchor of {anchor.at} names: the journal was written anew"
     return ""
+
+
+def _was_cut_off(path: Path) -> bool:
+    """Whether the last line of a file has no end; not of a pipe, or a file that only takes and shows nothing."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return bool(file.seek(0, os.SEEK_END)) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
+    except OSError:
+        return False
+
+
+def _is_beginning(line: bytes) -> bool:
+    """Whether a line can be the beginning of an anchor, or of a message with one; their texts have no brackets."""
+    return not line.strip() or (line.startswith(b"{") and line.count(b"{") > line.count(b"}"))
 
 
 def _seal(anchor: Anchor, secret: str) -> str:

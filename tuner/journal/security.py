@@ -5,6 +5,7 @@ counted: one line a minute for each source, for some sources, and so many such l
 and what an administrator does is never pushed out: nothing is ever removed.
 """
 
+import errno
 import json
 import os
 from collections import Counter
@@ -51,7 +52,8 @@ class SecurityEvent:
 class SecurityLog:
     """Writes security events; used by one thread.
 
-    `failure` says why the last line could not be written; it says nothing again after one that could.
+    `failure` says why the last line could not be written; it says nothing again after one that could. How many events
+    were not written for such a reason is an event itself, as soon as one can be: an alarm that is over leaves a trace.
     """
 
     def __init__(self, directory: Path, clock: Callable[[], datetime] = utc_now) -> None:
@@ -62,6 +64,7 @@ class SecurityLog:
         self._texts: dict[tuple[Category, str, str], str] = {}
         self._day = ""
         self._lines_today = 0
+        self._lost = 0
         self.failure = NOTHING
         try:
             self._fd = append_to(self._path, read=True)
@@ -99,6 +102,13 @@ class SecurityLog:
             self._texts.clear()
         self._seen.clear()
 
+    def look(self) -> None:
+        """Notice that the file was taken away: what is written to it then is nowhere."""
+        try:
+            self._check_place()
+        except OSError as error:
+            self.failure = say("guard.security_unwritten", why=os_reason(error))
+
     def settle(self) -> None:
         """Write all that was counted, whatever the day's number of lines: a daemon's last words are few."""
         self._lines_today = 0
@@ -115,8 +125,14 @@ class SecurityLog:
         return self._lines_today < LINES_A_DAY
 
     def _write(self, category: Category, result: str, source: str, text: str, count: int) -> None:
+        if self._lost and self._write_line("store", "events lost", FILE_NAME, str(self.failure), self._lost):
+            self._lost = 0
         if category in FLOODED:
             self._lines_today += 1
+        if not self._write_line(category, result, source, text, count):
+            self._lost += count
+
+    def _write_line(self, category: Category, result: str, source: str, text: str, count: int) -> bool:
         seq, before = self.head
         facts = {
             "seq": seq + 1,
@@ -134,12 +150,19 @@ class SecurityLog:
             self._append(line)
         except OSError as error:
             self.failure = say("guard.security_unwritten", why=os_reason(error))
-            return
+            return False
         self.failure = NOTHING
         self.head = (seq + 1, hash_)
+        return True
+
+    def _check_place(self) -> None:
+        there, ours = self._path.lstat(), os.fstat(self._fd)
+        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            raise OSError(errno.ENOENT, "another file is there", str(self._path))
 
     def _append(self, line: bytes) -> None:
         """All of a line, or none of it."""
+        self._check_place()
         size = os.fstat(self._fd).st_size
         try:
             while line:  # a disk that fills up takes a part, and refuses the rest

@@ -2,11 +2,22 @@
 
 import asyncio
 import ipaddress
+from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD_S = 10.0  # until a request has come with all its headers
+HEAD_S = 10.0  # until TLS is agreed on, and until a request has come with all its headers
 MOST_OF_ONE = 60  # connections of one machine; on this machine itself there may be others behind them
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """asyncio's own, with the same bound on the time until TLS is agreed on: before that nobody counts a connection."""
+
+    async def create_server(self, *where: Any, **options: Any) -> asyncio.Server:
+        """Listen."""
+        if options.get("ssl"):
+            options.setdefault("ssl_handshake_timeout", HEAD_S)
+        return await super().create_server(*where, **options)
 
 
 class Connection(H11Protocol):

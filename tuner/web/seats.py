@@ -47,12 +47,18 @@ class Seats:
         return seat
 
     def new(self, language: str) -> tuple[str, Seat] | None:
-        """Another seat and its cookie; None: there is no room."""
+        """Another seat and its cookie; None: there is no room.
+
+        A name costs nobody anything: whoever gave one and has no window open makes room before a newcomer is refused.
+        """
         empty = [cookie for cookie, seat in self._seats.items() if seat.operator is None]
         if len(empty) >= MOST_EMPTY:
             self.drop(min(empty, key=lambda cookie: self._seats[cookie].used_s))
         if len(self._seats) >= MOST_SEATS:
-            return None
+            asleep = [cookie for cookie, seat in self._seats.items() if not (seat.streams or seat.proved)]
+            if not asleep:
+                return None
+            self.drop(min(asleep, key=lambda cookie: self._seats[cookie].used_s))
         client = AsyncClient(self._link, context=self._context)
         cookie = secrets.token_urlsafe(32)
         self._seats[cookie] = Seat(self._shared, client, language, self._campaign)

@@ -114,8 +114,10 @@ def serve(
     port = int(bound.getsockname()[1])
     places = listening.places(port, pictures)
     options = Options(places, language, campaign, not listening.loopback, photos)
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-        asyncio.run(_serve(link, listening, bound, options, say))
+    from tuner.web.connection import Loop
+
+    with contextlib.suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=Loop) as runner:  # Ctrl-C is how it ends
+        runner.run(_serve(link, listening, bound, options, say))
 
 
 async def _require_people(link: Link) -> None:
