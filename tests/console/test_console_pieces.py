@@ -16,6 +16,7 @@ from tuner.console.screen.plot import place, plot
 from tuner.wire.messages import (
     CampaignView,
     ChampionBody,
+    DuelView,
     EventMessage,
     JudgmentView,
     MachineView,
@@ -176,6 +177,10 @@ def view(**changes):
     return CampaignView.model_construct(**{**fields, **changes})
 
 
+def duel(left, right):
+    return DuelView(number=5, left=trial(left), right=trial(right), asked_at=NOW.isoformat())
+
+
 def judgment(number, operator, minutes_ago, retracted=None):
     at = (NOW - timedelta(minutes=minutes_ago)).isoformat()
     return JudgmentView(
@@ -187,6 +192,18 @@ def test_undo_takes_back_ones_own_newest_answer_that_still_counts():
     have = view(judgments=[judgment(4, "ben", 1), judgment(3, "anna", 2, ""), judgment(2, "anna", 3)])
     request = requests.undo(have, "anna", None, NOW)
     assert request.call.body.judgment == 2
+
+
+def test_the_same_two_parts_asked_about_twice_in_a_row_are_said_to_be_the_same():
+    def asked(*judgments, left=2, right=1):
+        return campaign_text.phase_text(Words("en"), view(duel=duel(left, right), judgments=judgments, dry_run=False))
+
+    again, usual = "The same two once more: which is better?", "Which part is better?"
+    assert asked(judgment(3, "anna", 1)) == again, "the sides are drawn anew"
+    assert asked(judgment(3, "anna", 1), left=3) == usual
+    assert asked(judgment(4, "anna", 1, "slip"), judgment(3, "anna", 2), left=3) == usual
+    assert asked(judgment(4, "anna", 1, "slip")) == usual, "taken back, it is asked as if it never was"
+    assert asked() == usual
 
 
 def test_undo_prefers_a_later_scrap_and_nothing_is_undone_after_ten_minutes():

@@ -130,7 +130,16 @@ def phase_text(words: Words, view: CampaignView) -> str:
         return words("phase.awaiting_change", text=by_hand_text(words, view))
     if view.phase in _TAGGED:
         return words(f"phase.{view.phase}", tag=tag)
+    if view.phase == Phase.ASKING and _once_more(view):
+        return words("phase.asking_again")
     return words.known(f"phase.{view.phase}", words.told(view.phase_text))
+
+
+def _once_more(view: CampaignView) -> bool:
+    """Whether the last answer was about the same two parts: whoever is not told thinks that the key was not taken."""
+    last = next((one for one in view.judgments if one.retracted is None), None)
+    asked = view.duel and {view.duel.left.number, view.duel.right.number}
+    return last is not None and {last.left, last.right} == asked
 
 
 def reason_text(words: Words, view: CampaignView) -> str:

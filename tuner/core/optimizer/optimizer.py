@@ -304,7 +304,7 @@ class Optimizer:
         if plain is not None:
             return plain
         known = self.learned()
-        question = self._question(last=not propose)
+        question = self._question()
         if question is None and propose:
             return self._propose(known, ground)
         self._remember(known)
@@ -315,14 +315,14 @@ class Optimizer:
         trials = list(self.ledger.trials.values())
         return Asked(trials, self.ledger.active, *self.ledger.decided)
 
-    def _question(self, *, last: bool = False) -> Question | None:
+    def _question(self) -> Question | None:
         """What the model wants to ask; it is fitted only if there may be a question."""
         asked = self._asked
         numbers, looks = self.strategy.asking, asked.looks_left(self.looks_per_part)
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(self.learned(), asked, self.tray, looks, numbers, last=last)
+        return model_question(self.learned(), asked, self.tray, looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""

@@ -98,9 +98,7 @@ def _left_out(known: Knowledge) -> dict[frozenset[int], float]:
     return {one.pair: float(log) for one, log in zip(rows, logs[len(logs) - len(rows) :], strict=True)}
 
 
-def model_question(
-    known: Knowledge, asked: Asked, tray: int | None, looks: float, numbers: Asking, *, last: bool = False
-) -> Question | None:
+def model_question(known: Knowledge, asked: Asked, tray: int | None, looks: float, numbers: Asking) -> Question | None:
     """Return what the model wants to ask: a suspicious duel again, or a further comparison of the newest part; or None.
 
     Args:
@@ -109,18 +107,13 @@ def model_question(
         tray: How many parts are at hand; None: all.
         looks: How many looks are left; with the credit at least one.
         numbers: Thresholds, and the price of a look.
-        last: Whether no other part is made before the end: then also what was asked just now.
     """
     kept = set(asked.kept(tray))
-    fresh = {one.pair for one in asked.own[-numbers.apart :]} if numbers.apart and not last else set()
     worst = max(
         (
             one
             for one in suspicions(known, numbers)
-            if one.urgency > 1.0
-            and one.looks.pair <= kept
-            and one.looks.pair not in fresh
-            and len(one.looks.answers) < numbers.most_looks
+            if one.urgency > 1.0 and one.looks.pair <= kept and len(one.looks.answers) < numbers.most_looks
         ),
         key=lambda one: (one.urgency, one.looks.answers[0].number),
         default=None,

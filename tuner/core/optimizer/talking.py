@@ -57,8 +57,6 @@ class Asking:
             .02 below is no better).
         crowning: The same for the duel that made the champion (pilots: none < .1 < .05 < .02 in the worst cases, and in
             looks).
-        apart: How many other answers must lie between two looks at one duel: who sees the same two parts twice in a row
-            thinks that the key was not taken ("Not twice in a row": 0 makes no difference that could be told).
         most_looks: At one duel (pilots; not measured).
         slips: Share of wrong answers that is expected before anything is known (pilots; not measured).
         slips_weight: How many looks that expectation counts for (pilots; not measured).
@@ -79,7 +77,6 @@ class Asking:
 
     suspicious: float = 0.25
     crowning: float = 0.05
-    apart: int = 1
     most_looks: int = 7
     slips: float = 0.1
     slips_weight: float = 10.0
