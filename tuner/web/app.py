@@ -24,7 +24,7 @@ from tuner.web.people import sign_in, sign_out
 from tuner.web.photos import Photos
 from tuner.web.seat import KEYS, Seat
 from tuner.web.seats import Seats
-from tuner.web.shown import PAGES, Shown, still_seen
+from tuner.web.shown import PAGES, Shown, pictured, still_seen
 from tuner.web.steering import acknowledge, restrict
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
@@ -66,7 +66,7 @@ class Page:
         self._link = link
         self._options = options
         self._changed = asyncio.Event()
-        self._photos = Photos(options.photos, options.places.pictures)
+        self._photos = Photos(options.photos, options.places.pictures, self._tell)
         self._templates = Environment(
             loader=PackageLoader("tuner.web"),
             autoescape=True,
@@ -139,7 +139,10 @@ class Page:
                 return PlainTextResponse("Too many browsers are here at once. Try again later.\n", 503)
             cookie, seat = made
         closed = self._options.login and not seat.proved
-        fields = self._shown(seat).fields(name)
+        shown = self._shown(seat)
+        if not closed:
+            await self._photos.look(pictured(seat.view))
+        fields = shown.fields(name)
         template = self._templates.get_template(f"{'sign_in' if closed else name}.html")
         response = Response(
             template.render(**fields, nonce=request.state.nonce), media_type="text/html", headers={"Vary": "Cookie"}
@@ -272,7 +275,7 @@ class Page:
     async def _photo(self, request: Request) -> Response:
         seat = self._seat(request)
         closed = seat is None or (self._options.login and not seat.proved)
-        found = None if closed else self._photos.find(request.path_params["name"])
+        found = None if closed else await self._photos.find(request.path_params["name"])
         if found is None:
             return PlainTextResponse("There is no such picture.\n", 404)
         content, media_type = found

@@ -70,6 +70,14 @@ def still_seen(key: Key, sent: str, view: CampaignView | None) -> bool:
     return sent.partition(".")[0] == now.partition(".")[0] if key.action == "answer" else sent == now
 
 
+def pictured(view: CampaignView | None) -> list[str]:
+    """What adapters said of the pictures of parts that a page may show now."""
+    if view is None:
+        return []
+    parts = [view.trial, view.champion, *((view.duel.left, view.duel.right) if view.duel else ())]
+    return [one.photo for one in parts if one is not None and one.photo]
+
+
 class Shown:
     """Everything that one seat sees now."""
 
