@@ -27,7 +27,7 @@ def test_the_names_on_the_command_line_are_those_of_the_bench():
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_known_good_setting_of_every_process_is_good_and_the_free_optimum_is_no_worse_than_what_is_reached(family):
-    process = draw_process(family, 3, "exact")
+    process = draw_process(family, 3)
     start = process.instance.space.encode(process.instance.start)[None]
     for over in (0.0, 1.0):
         assert process.chance(start, over)[0] >= 0.96

@@ -86,11 +86,14 @@ class Assurance:
     def low(self, x: FloatArray, confidence: float) -> float:
         """Return the share of parts that one setting gives at least, with this confidence; chance scrap included."""
         marginals = [m.at(x[None]) for m in self.members]
+        means = np.concatenate([one.means[0] for one in marginals])
+        counts = [one.means.shape[1] for one in marginals]
+        deviation = np.repeat([max(float(one.spread[0]), 1e-300) ** 0.5 for one in marginals], counts)
+        weight = np.repeat(self.weights / counts, counts)
         below, above = -12.0, 12.0
         for _ in range(40):
             middle = 0.5 * (below + above)
-            at = np.array([middle])
-            share = sum(w * float(one.cdf(at)[0]) for w, one in zip(self.weights, marginals, strict=True))
+            share = float(weight @ ndtr((middle - means) / deviation))
             below, above = (middle, above) if share < 1.0 - confidence else (below, middle)
         return float((1.0 - self.base) * ndtr(below))
 

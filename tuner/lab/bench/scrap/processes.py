@@ -7,7 +7,7 @@ Glossary:
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -90,7 +90,12 @@ class Process:
         space = self.instance.space
         drawn = space.sample(SURVEYED, np.random.default_rng([self.seed, _SURVEY]))
         rows = np.vstack([space.encode(self.instance.start), space.encode(self.instance.best), drawn])
-        return rows, self.instance.costs(rows), np.minimum(self.chance(rows, 0.0), self.chance(rows, 1.0))
+        return rows, self.instance.costs(rows), self._always(rows)
+
+    def _always(self, rows: FloatArray) -> FloatArray:
+        """P(valid) all through the campaign."""
+        at_first = self.chance(rows, 0.0)
+        return np.minimum(at_first, self.chance(rows, 1.0)) if self.family.twist == "drift" else at_first
 
     def free_cost(self) -> float:
         """Return the least cost of a setting that gives more parts than not."""
@@ -108,14 +113,15 @@ class Process:
         begin = np.repeat(np.arange(len(some)), links.shape[1])
         end = links.ravel()
         half = 0.5 * (some[begin] + some[end])
-        own = np.minimum(self.chance(half, 0.0), self.chance(half, 1.0)) >= 0.5
+        own = self._always(half) >= 0.5
         graph = coo_array((np.ones(own.sum()), (begin[own], end[own])), shape=(len(some), len(some)))
         component = connected_components(graph, directed=False)[1]
         return float(costs[fine][component == component[0]].min())
 
 
-def draw_process(family: str, seed: int, judge: str) -> Process:
-    """Return the process of a family's seed; who judges does not change it."""
+@lru_cache(maxsize=2)  # all rates, judges and methods of a seed come one after another, and its survey is half a run
+def draw_process(family: str, seed: int) -> Process:
+    """Return the process of a family's seed."""
     kind = FAMILIES[family]
     group = Group(
         f"scrap {family}",
@@ -123,7 +129,6 @@ def draw_process(family: str, seed: int, judge: str) -> Process:
         sizes=(2, 3),
         families=SMOOTH,
         grounds=(kind.ground,),
-        people=judge,
         drawn_as=f"scrap {family}",
     )
     rng = np.random.default_rng([seed, _DRAWN])

@@ -96,7 +96,7 @@ class ScrapRun:
 def run_task(task: Task) -> ScrapRun:
     """Do one run."""
     cell = task.cell
-    process = draw_process(cell.family, task.seed, JUDGES[cell.judge])
+    process = draw_process(cell.family, task.seed)
     optimizer = optimizer_of(cell.method, process, cell.rate, task.parts)
     begin = time.process_time()
     made, scrap, said, held, failed = _campaign(process, optimizer, task)
@@ -115,7 +115,7 @@ def _goals(process: Process, rate: float) -> tuple[float, float]:
 def _campaign(process: Process, optimizer: Optimizer, task: Task) -> tuple[int, int, float, bool, int]:
     """Make the parts and have them judged; return what came of them."""
     instance = process.instance
-    person = PEOPLE[instance.group.people]()
+    person = PEOPLE[JUDGES[task.cell.judge]]()
     optimizer.tell_outcome(optimizer.add(instance.start), True)
     costs = {1: instance.start_cost}
     made, scrap, said = 0, 0, 0.0
