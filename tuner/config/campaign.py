@@ -28,7 +28,7 @@ from tuner.config.error_sentences import explain
 from tuner.config.parameters import Continuous, Parameter, parameter_info
 from tuner.config.plugins import AdapterNotFoundError, load_adapter
 from tuner.config.section import Complaint, Label, Section, reject
-from tuner.core.optimizer.contract import Contract
+from tuner.core.optimizer.contract import Contract, meant_in_percent
 from tuner.core.space.expression import Constraint, ExpressionError, parse_constraint
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?", re.ASCII)  # without a time zone: the campaign has one
@@ -100,7 +100,7 @@ def _share(value: object) -> object:
     number = float(told[1].replace(",", ".")) if told else value
     if isinstance(number, bool) or not isinstance(number, int | float) or (told is None and number < 1.0):
         return value
-    meant = f"; {number:g} % is {number / 100.0:g}" if 0.0 < number < 100.0 else ""
+    meant = meant_in_percent(number)
     if isinstance(value, str) and "%" not in value and number < 1.0:
         meant = f"; write {number:g}"
     raise ValueError(f"must be a share between 0 and 1, not {shown(value)}{meant}")

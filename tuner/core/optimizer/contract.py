@@ -66,7 +66,8 @@ class Contract(Record):
         for name in ("rate", "confidence"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1.0:
-                raise ValueError(f"the {name} of a scrap contract lies between 0 and 1, not {value!r}{_meant(value)}")
+                meant = "" if isinstance(value, bool) or not isinstance(value, int | float) else meant_in_percent(value)
+                raise ValueError(f"the {name} of a scrap contract lies between 0 and 1, not {value!r}{meant}")
         if self.rate >= 0.5:
             raise ValueError(f"a scrap contract allows less than half of the parts to be scrap, not {self.rate!r}")
         if self.strictness not in get_args(Strictness):
@@ -156,11 +157,9 @@ def share(rate: float, parts: int) -> int:
     return int(rate * parts + 1e-9)
 
 
-def _meant(value: object) -> str:
+def meant_in_percent(number: float) -> str:
     """Say what was probably meant by a share that is written in percent."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1.0 <= value < 100.0:
-        return ""
-    return f": {value:g} % is {value / 100.0:g}"
+    return f"; {number:g} % is {number / 100.0:g}" if 0.0 < number < 100.0 else ""
 
 
 def _score(risk: float) -> float:
