@@ -45,7 +45,7 @@ def terms(*, trials=10, scrap=None, policy=None, parameters=None, constraints=()
     return Terms.model_validate_json(json.dumps(given))
 
 
-def proposed(state: State | None, setting, *, p_better=0.5) -> Propose:
+def proposed(state: State | None, setting, *, p_better=0.5, leader=None) -> Propose:
     """As the model would propose it."""
     proposal = Proposal(
         number=len(state.trials) + 1 if state else 1,
@@ -57,7 +57,8 @@ def proposed(state: State | None, setting, *, p_better=0.5) -> Propose:
         p_valid=0.9,
         distance=0.1,
     )
-    return Propose(proposal=proposal, source="model", model=Memory(asks=state.memory.asks + 1 if state else 1))
+    memory = Memory(asks=state.memory.asks + 1 if state else 1, leader=leader)
+    return Propose(proposal=proposal, source="model", model=memory)
 
 
 class Driver:

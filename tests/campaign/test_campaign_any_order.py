@@ -7,13 +7,14 @@ from tests.campaign.helpers import ANNA, BEN, ENGINEER, Driver, proposed, terms
 from tuner.campaign import commands as c
 from tuner.campaign.decide import Refusal
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
-from tuner.campaign.effects import ComputeNext, ReturnHome, Run, Send, basis, wanted
+from tuner.campaign.effects import ComputeNext, ReturnHome, Run, Send, basis, model_due, wanted
 from tuner.campaign.evolve import fold
 from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
 from tuner.campaign.state import Mode, Stage
 from tuner.compute.tasks import space_from_json
 from tuner.core.optimizer.optimizer import Optimizer
+from tuner.core.optimizer.questions import Asked
 from tuner.daemon.journal_thread import STATE
 
 numbers = st.integers(1, 8)
@@ -22,9 +23,10 @@ BY_HAND = [
     {"kind": "integer", "name": "n", "low": 0, "high": 4, "start": 2, "manual": True},
 ]
 propose = st.builds(
-    lambda x, n: proposed(None, {"x": x, "n": n}),
+    lambda x, n, leader: proposed(None, {"x": x, "n": n}, leader=leader),
     st.floats(0, 10),
     st.integers(0, 4),
+    st.none() | numbers,
 )
 orders = st.one_of(
     st.sampled_from([c.Start(), c.Hold(), c.Resume(), c.Stop(), c.Abort(), c.GoHome(), c.Tick(), c.Reduel()]),
@@ -57,8 +59,9 @@ orders = st.one_of(
         st.booleans(),
     ),
     # the machine's usual road, so that many histories come far
-    st.sampled_from(["send", "apply", "begin", "outcome", "scrap", "judge", "confirm"]),
+    st.sampled_from(["propose", "send", "apply", "begin", "outcome", "scrap", "judge", "take back", "confirm"]),
 )
+parts = st.sampled_from(["made", "made and judged", "scrap", "taken back while it is made", "taken back before scrap"])
 
 
 def on_its_road(driver: Driver, word: str):
@@ -66,6 +69,10 @@ def on_its_road(driver: Driver, word: str):
     number = state.trial.number if state.trial else 1
     if word == "judge":
         return c.Judge(duel=max(1, len(state.duels)), winner=state.duel.left if state.duel else 1)
+    if word == "propose":  # the model believes in the part that was made last
+        return proposed(state, {"x": len(state.trials) / 8, "n": 1}, leader=len(state.trials) or None)
+    if word == "take back":
+        return c.Retract(judgment=max(1, len(state.judgments)))
     if word == "confirm":
         return c.ConfirmChange(change=max(1, state.changes))
     return {
@@ -85,6 +92,8 @@ def test_what_always_holds(commands, approval, manual):
     driver.tell(c.Start())
     for command, actor in commands:
         before = driver.state
+        if isinstance(command, c.Propose) and (command.model.leader or 0) > len(before.trials):
+            continue  # the model knows of no such trial
         try:
             driver.tell(on_its_road(driver, command) if isinstance(command, str) else command, actor)
         except Refusal:
@@ -109,6 +118,24 @@ def test_nothing_is_accepted_and_then_not_acted_on(commands, approval):
         except Refusal:
             continue
         acted_on(driver, before, told)
+
+
+@given(st.lists(st.tuples(parts, st.booleans(), st.booleans()), max_size=12))
+def test_model_and_campaign_never_wait_for_each_other_to_ask(made):
+    driver = Driver(terms(trials=20, policy={"repeat_after": None})).begun()
+    for how, new_wins, led in made:
+        while driver.state.duel is not None:
+            driver.judge(new_wins)
+        count = len(driver.state.trials)
+        driver.tell(proposed(driver.state, {"x": count / 2, "n": 1}, leader=count if led else None))
+        driver.send()
+        if how.startswith("taken back") and driver.state.active:
+            driver.tell(c.Retract(judgment=driver.state.active[-1].number, reason="wrong key"))
+        driver.tell(c.MachineOutcome(trial=driver.state.trial.number, valid="scrap" not in how, reason="r"))
+        holds(driver)
+        if how == "made and judged":
+            driver.judge(new_wins)
+            holds(driver)
 
 
 def acted_on(driver: Driver, before, command) -> None:
@@ -176,8 +203,10 @@ def holds(driver: Driver) -> None:
     optimizer = Optimizer.from_state(space_from_json(told["space"]), told["state"])
     earlier = sum(len(one.judgments) for one in state.imports if one.discount < 1.0)
     assert len(optimizer.ledger.active) == len(state.active) + earlier
-    if state.memory.leader is None:
-        assert optimizer.champion == state.champion
+    assert optimizer.champion == state.champion
+    if model_due(state):  # else each would wait for the other to ask
+        asked = Asked([*optimizer.ledger.trials.values()], optimizer.ledger.active, *optimizer.ledger.decided)
+        assert asked.question(repeat_after=None) is None
 
 
 def test_every_answer_that_comes_was_foreseen():

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.campaign.helpers import ANNA, ENGINEER, Driver, terms
+from tests.campaign.helpers import ANNA, ENGINEER, Driver, proposed, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeNext, basis, wake_at, wanted
 from tuner.campaign.model_input import model_input
@@ -163,6 +163,20 @@ def test_whoever_takes_an_answer_back_is_asked_again_and_a_setting_that_waits_is
     assert driver.state.duel.pair == slip.pair
     assert driver.state.trials[waiting.number - 1].stage == "dropped"
     assert driver.refold() == driver.state
+
+
+def test_a_part_that_the_model_leads_with_is_asked_about_again_when_its_answer_is_taken_back_while_scrap_is_made():
+    driver = judged()
+    driver.propose(x=6.0)
+    driver.make()
+    driver.judge(new_wins=True)
+    newest, slip = driver.state.champion, driver.state.judgments[-1]
+    driver.tell(proposed(driver.state, {"x": 7.0, "n": 1}, leader=newest))
+    driver.send()
+    driver.tell(c.Retract(judgment=slip.number, reason="wrong key"), ENGINEER)
+    assert driver.state.champion != newest, "nobody has said anything of it"
+    driver.tell(c.MachineOutcome(trial=driver.state.trial.number, valid=False, reason="no part"))
+    assert driver.state.duel.pair == slip.pair
 
 
 def test_an_engineer_who_takes_the_answer_of_another_back_corrects_and_asks_nobody():

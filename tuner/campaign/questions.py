@@ -13,7 +13,8 @@ def due(state: State) -> Question | None:
     wanted = _look(state)
     if wanted is not None:
         return wanted
-    plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=state.reduel)
+    reduel = state.champion if state.reduel else None
+    plain = asked(state).question(repeat_after=state.terms.policy.repeat_after, reduel=reduel)
     if plain is not None and plain.why == "new":
         lot = state.trials[plain.number - 1].lot
         return replace(plain, number=_made_again(state, plain.number), opponent=_part(state, plain.opponent, lot))
@@ -30,10 +31,8 @@ def _look(state: State) -> Question | None:
 
 def asked(state: State) -> Asked:
     """What was asked so far; a part that was made again from a new lot stands for the trial that it repeats."""
-    champion, number = state.decided
     own = [trial for trial in state.trials if trial.number not in state.remade]
-    deciding = next((judgment for judgment in state.told if judgment.number == number), None)
-    return Asked(own, state.told, champion, deciding)
+    return Asked(own, state.told, *state.decided)
 
 
 def to_remake(state: State) -> int | None:

@@ -12,7 +12,7 @@ from tuner.campaign.alarms import Alarms
 from tuner.campaign.earlier import EarlierJudgment, EarlierTrial
 from tuner.campaign.events import Source
 from tuner.campaign.terms import Terms
-from tuner.core.optimizer.champion import champion_of
+from tuner.core.optimizer.champion import champion_of, standing
 from tuner.core.optimizer.contract import Account, outcomes_of, settle
 from tuner.core.optimizer.questions import Question, Why
 from tuner.core.optimizer.records import Judgment, Memory, Proposal, Setting, Trial
@@ -266,23 +266,23 @@ class State:
         )
 
     @cached_property
-    def decided(self) -> tuple[int | None, int | None]:
-        """The champion, and the number of the judgment that made it one.
+    def _candidates(self) -> list[int]:
+        return [t.number for t in self.trials if t.usable and t.number not in self.remade]
 
-        Where the judges' answers are doubted, go in a circle, or some were ties, it is the trial that the model
-        believed best.
-        """
-        usable = [t.number for t in self.trials if t.usable and t.number not in self.remade]
-        champion, deciding = champion_of(usable, self.told)
-        leader = None if self.memory.leader is None else self.original(self.memory.leader)
-        if leader is not None and leader <= len(self.trials) and self.trials[leader - 1].usable:
-            champion = leader
-        return champion, None if deciding is None else deciding.number
+    @cached_property
+    def decided(self) -> tuple[int | None, Judgment | None]:
+        """The trial that won its duels, and the judgment that made it the best, if one did."""
+        return champion_of(self._candidates, self.told)
 
-    @property
+    @cached_property
     def champion(self) -> int | None:
-        """The best trial so far."""
-        return self.decided[0]
+        """The best trial so far.
+
+        Where the judges' answers are doubted, go in a circle, or some were ties, it is the one that the model believed
+        best.
+        """
+        leader = None if self.memory.leader is None else self.original(self.memory.leader)
+        return standing(leader, self._candidates, self.told) or self.decided[0]
 
     @cached_property
     def within(self) -> dict[str, Allowed]:

@@ -24,6 +24,7 @@ from tuner.machine.process import Machine
 from tuner.wire.messages import WaitingView
 
 AGAIN_S = 1.0
+MOST_IN_VAIN = 5
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class CampaignRunner:
     waiting: WaitingView | None = None
     _state: State | None = None
     _effect: Effect | None = None
+    _in_vain: int = 0
     _task: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
     _speculation: Speculation = field(init=False)
@@ -104,6 +106,7 @@ class CampaignRunner:
             self.where.release()  # it is people's until they resume or start tuning, or send it home
         want = self._allowed(wanted(state))
         if want != self._effect:
+            self._in_vain = 0
             self._change(want, state)
         if want is None and state.mode in ENDED and self.machine.running:
             self._let_go(state)
@@ -185,6 +188,7 @@ class CampaignRunner:
 
     def _begin_again(self, task: asyncio.Task[None]) -> None:
         if task is self._task and self._state is not None and self._allowed(wanted(self._state)) == self._effect:
+            self._in_vain += 1
             log.warning("%s: %s came to nothing and is begun again", self.name, self._effect)
             self._change(self._effect, self._state)
 
@@ -193,6 +197,8 @@ class CampaignRunner:
             await asyncio.gather(before, return_exceptions=True)
         try:
             await self._performer.do(effect, state)
+            if self._in_vain >= MOST_IN_VAIN:  # people are told, who would wait for ever
+                await self._tell(c.Fault(text=say("fault.in_vain", times=self._in_vain)), effect)
         except Exception as error:
             log.exception("defect while doing %s for the campaign %s", effect, self.name)
             await self._tell(c.Fault(text=say("fault.defect", error=f"{type(error).__name__}: {error}")), effect)

@@ -5,6 +5,11 @@ from collections.abc import Sequence
 from tuner.core.optimizer.records import Judgment
 
 
+def standing(leader: int | None, candidates: Sequence[int], judgments: Sequence[Judgment]) -> int | None:
+    """Return whom the model believed best, if it still may reign: what was said of it may have been taken back."""
+    return leader if leader in candidates and any(leader in judgment.pair for judgment in judgments) else None
+
+
 def champion_of(candidates: Sequence[int], judgments: Sequence[Judgment]) -> tuple[int | None, Judgment | None]:
     """Return the champion of trials in their order, and the judgment that made it one, if one did.
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
+from tuner.core.optimizer.champion import standing
 from tuner.core.optimizer.contract import Account, Strictness, agree, outcomes_of, settle
 from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
 from tuner.core.optimizer.fit_json import fit_from, fit_json
@@ -193,11 +194,10 @@ class Optimizer:
         """The best trial so far, or None.
 
         It is the one that won its duels; where the judges' answers are doubted, go in a circle, or some were ties, the
-        one that the model believed best when it was asked last.
+        one that the model believed best when it was asked last, while something that was said of it counts.
         """
-        if self._leader is not None and self.ledger.trials[self._leader].usable:
-            return self._leader
-        return self.ledger.champion
+        candidates = [trial.number for trial in self.ledger.usable]
+        return standing(self._leader, candidates, self.ledger.active) or self.ledger.champion
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, self._asks, purpose])

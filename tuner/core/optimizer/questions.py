@@ -42,8 +42,8 @@ class Asked:
     Attributes:
         trials: All of them, in their order.
         judgments: The answers that count.
-        champion: The best trial so far.
-        deciding: The answer that made it the best, if one did.
+        champion: The trial that won its duels, whomever the model believes best: the model asks by the same rule.
+        deciding: The answer that made it that, if one did.
     """
 
     trials: Sequence[Trial]
@@ -51,12 +51,12 @@ class Asked:
     champion: int | None
     deciding: Judgment | None
 
-    def question(self, *, repeat_after: int | None, reduel: bool = False) -> Question | None:
+    def question(self, *, repeat_after: int | None, reduel: int | None = None) -> Question | None:
         """Return the duel to ask that needs no model, or None.
 
         Args:
             repeat_after: New duels after which an old one is asked again; None or 0: none is, by this rule.
-            reduel: Whether the champion is to be judged again.
+            reduel: The trial that is to be judged again, if one is.
         """
         if self.champion is None:
             return None
@@ -66,7 +66,7 @@ class Asked:
             if trial.usable and not trial.earlier and trial.number not in judged and trial.number != self.champion:
                 opponent = trial.opponent if trial.opponent in usable else self.champion
                 return Question(trial.number, opponent)
-        if reduel and (pair := self._reduel(self.champion)) is not None:
+        if reduel is not None and (pair := self._reduel(reduel)) is not None:
             return Question(*pair, repeat=True, why="reduel")
         if repeat_after and self._since_repeat() >= repeat_after:
             return Question(*self._repeat(), repeat=True, why="repeat")
@@ -95,13 +95,13 @@ class Asked:
         earlier = {trial.number for trial in self.trials if trial.earlier}
         return [j for j in self.judgments if not j.pair & earlier]
 
-    def _reduel(self, champion: int) -> tuple[int, int] | None:
-        """The champion and the one it followed, or whom it met last."""
-        met = [j for j in self.judgments if champion in j.pair]
+    def _reduel(self, number: int) -> tuple[int, int] | None:
+        """The trial and the one it followed as champion, or whom it met last."""
+        met = [j for j in self.judgments if number in j.pair]
         if not met:
             return None
         judgment = self.deciding if self.deciding in met else met[-1]
-        return champion, next(iter(judgment.pair - {champion}))
+        return number, next(iter(judgment.pair - {number}))
 
     def _since_repeat(self) -> int:
         """How many new duels were judged since the last repeat."""
