@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from tuner.cli.main import cli
-from tuner.cli.run_options import jobs_option
+from tuner.cli.run_options import MOST_JOBS, cores, jobs_option
 
 
 @click.command()
@@ -47,3 +47,9 @@ def test_no_option_that_is_shown_says_workers():
         if isinstance(option, click.Option) and "--workers" in option.opts and not option.hidden
     ]
     assert shown == []
+
+
+@pytest.mark.parametrize(("allowed", "meant"), [(range(3), 3), (range(1000), MOST_JOBS)])
+def test_there_are_as_many_jobs_as_cores_that_may_be_used_and_never_more_than_are_taken(monkeypatch, allowed, meant):
+    monkeypatch.setattr("tuner.cli.run_options.os.sched_getaffinity", lambda _: set(allowed))
+    assert cores() == meant

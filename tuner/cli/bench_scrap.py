@@ -1,7 +1,6 @@
 """`tuner bench scrap`: whether the scrap contract holds, and what it costs."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import click
 
 from tuner.basics.text import listed, nearest, shown
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.run_options import MOST_JOBS, words
+from tuner.cli.run_options import MOST_JOBS, cores, words
 from tuner.cli.run_options import seeds as read_seeds
 
 # the bench's names, which would cost a second to import; a test keeps them equal
@@ -86,7 +85,7 @@ def scrap(
     from tuner.lab.bench.scrap.display import show_scrap
 
     plan = Plan(families, rates, judges, methods, seeds or tuple(SEEDS), parts)
-    found = run_bench(plan, out, jobs=jobs or os.cpu_count() or 1, progress=progress, show_only=show_only)
+    found = run_bench(plan, out, jobs=jobs or cores(), progress=progress, show_only=show_only)
     if as_json:
         click.echo(json.dumps(found.to_json(), allow_nan=False))
     else:

@@ -1,7 +1,6 @@
 """`tuner bench suite` and `tuner bench calibration`: processes drawn by seed, and whether what is said is so."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tuner.basics.threads import one_blas_thread
-from tuner.cli.run_options import MOST_JOBS, scheduler, words
+from tuner.cli.run_options import MOST_JOBS, cores, scheduler, words
 from tuner.cli.run_options import seeds as read_seeds
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def suite(
         named = PUBLISHED
     plan = _plan(scale, elsewhere=elsewhere, **what)
     plan = replace(plan, rivals=_rivals(named, everybody=rivals, ours=plan.ours))
-    found = run_suite(plan, out, jobs=jobs or os.cpu_count() or 1, dask=dask, progress=progress)
+    found = run_suite(plan, out, jobs=jobs or cores(), dask=dask, progress=progress)
     if as_json:
         click.echo(json.dumps(found.to_json(), allow_nan=False))
     else:
@@ -173,7 +172,7 @@ def calibration(scale: str, out: Path, jobs: int | None, dask: str | None, as_js
     from tuner.lab.bench.suite.suite import run_suite
 
     plan = _plan(scale, **what)
-    found = run_suite(plan, out, jobs=jobs or os.cpu_count() or 1, dask=dask, progress=progress)
+    found = run_suite(plan, out, jobs=jobs or cores(), dask=dask, progress=progress)
     forecasts = [one for run in found.runs[plan.ours].values() for one in run.forecasts]
     better, valid = of_better(forecasts), of_valid(forecasts)
     if as_json:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import click
 
 from tuner.basics.text import span
 from tuner.basics.threads import one_blas_thread
+from tuner.cli.run_options import MOST_JOBS, cores
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -47,7 +47,7 @@ def _of_time(name: str, what: str) -> Callable[[F], F]:
 @_of_time("--look-minutes", "What a look at two parts takes; by default 1.")
 @_of_time("--approve-minutes", "What an approval takes, where the policy wants one; by default 5.")
 @_of_time("--change-minutes", "What a person takes for a change by hand, where a parameter is manual; by default 10.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="all cores")
+@click.option("--jobs", type=click.IntRange(1, MOST_JOBS), default=cores, show_default="all cores")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def rehearse(
     config: Path,

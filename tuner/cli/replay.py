@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from tuner.campaign.events import DuelWanted, ProposalMade
 from tuner.campaign.evolve import HistoryError, evolve, fold, parsed
 from tuner.campaign.model_input import model_input
 from tuner.campaign.state import State
-from tuner.cli.run_options import jobs_option
+from tuner.cli.run_options import cores, jobs_option
 from tuner.cli.state_option import state_directory, state_option
 from tuner.compute.backend import Job
 from tuner.compute.engine_name import engine_name
@@ -122,7 +121,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 @click.argument("bundle", metavar="[BUNDLE]", required=False, type=click.Path(path_type=Path))
 @state_option
 @click.option("--campaign", help="Only this campaign.")
-@jobs_option(most=None, default=os.cpu_count() or 1, show_default="all cores")
+@jobs_option(most=None, default=cores, show_default="all cores")
 def replay(bundle: Path | None, state: Path | None, campaign: str | None, jobs: int) -> None:
     """Compute every proposal and question again from the journal and compare it with what was said, bit for bit.
 

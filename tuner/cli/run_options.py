@@ -1,5 +1,6 @@
 """Options of the commands that do many runs: seeds, names, worker processes, a Dask cluster."""
 
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,11 @@ def seeds(_: click.Context | None, __: click.Parameter | None, value: str | None
 def words(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Read what is comma separated, given several times, or both; nothing twice."""
     return tuple(dict.fromkeys(word.strip() for value in values for word in value.split(",") if word.strip()))
+
+
+def cores() -> int:
+    """As many worker processes as this process may use cores, which may be fewer than the host has."""
+    return min(len(os.sched_getaffinity(0)), MOST_JOBS)
 
 
 def jobs_option(*, most: int | None = MOST_JOBS, **how: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,7 +1,6 @@
 """`tuner simulate`: a configuration of a simulated machine, tuned by a scripted judge, for many seeds side by side."""
 
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tuner.basics.threads import one_blas_thread
+from tuner.cli.run_options import MOST_JOBS, cores
 from tuner.cli.run_options import seeds as read_seeds
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _speed(_: click.Context, __: click.Parameter, value: float) -> float:
     help="Divides what a part takes.",
 )
 @click.option("--in-process", is_flag=True, help="Without a daemon: the same campaign and model called directly.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, show_default="all cores")
+@click.option("--jobs", type=click.IntRange(1, MOST_JOBS), default=cores, show_default="all cores")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=".csv, .json or .parquet")
 @click.option(
     "--expect", multiple=True, metavar="GOAL", help='Such as "regret<=0.1" or "median(scrap)<8"; may be repeated.'
