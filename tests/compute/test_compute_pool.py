@@ -129,6 +129,7 @@ async def test_a_queued_job_that_is_cancelled_costs_no_worker(single):
 
 
 async def test_when_the_model_is_late_the_fallback_comes_although_every_worker_is_busy(single):
+    await at_rest(single)
     late = single.submit("slices", minutes_of_work(late=1))
     with pytest.raises(ComputeTimeout, match="slices gave no result within"):
         await late.result(deadline_s=0.05)
