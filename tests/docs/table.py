@@ -44,7 +44,7 @@ NOT_RUN = {
     r"tuner people (add|pin|badge|disable|sessions --end) .*": "asks for a PIN; tests/cli runs it",
     r"tuner campaign acknowledge CAMPAIGN ALARM": "needs an alarm; tests/campaign/test_alarms.py has some",
     r"tuner campaign confirm CAMPAIGN CHANGE": "needs a change by hand; tests/campaign/test_by_hand.py has some",
-    r"tuner campaign (resume CAMPAIGN|repeat CAMPAIGN 1)": "needs a campaign that its contract holds; tests/daemon has some",
+    r"tuner campaign (resume CAMPAIGN|repeat CAMPAIGN 1)": "needs a campaign that its contract holds, see tests/daemon",
     r"tuner bench .*": _MINUTES,
     r"python -m tests\.faults\.fuzz_guided TARGET": "needs atheris; tests/faults/test_fuzz_parsers.py reads its corpus",
     r"python -m tuner": "the command itself, without a command it prints its help",

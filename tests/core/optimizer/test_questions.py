@@ -117,10 +117,10 @@ def test_a_tray_keeps_the_champion_the_newest_part_and_whom_the_champion_beat():
     for winner, loser in ((2, 1), (3, 2), (3, 4), (3, 5), (3, 6), (3, 7), (3, 8)):
         optimizer.tell_judgment(winner, loser)
     asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
-    assert sorted(asked.kept(None)) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert asked.kept(5) == [3, 8, 2, 7, 6]
-    assert asked.kept(2) == [3, 8]
-    assert asked.kept(1) == asked.kept(0) == [3]
+    assert sorted(asked.at_hand(None)) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert asked.at_hand(5) == [3, 8, 2, 7, 6]
+    assert asked.at_hand(2) == [3, 8]
+    assert asked.at_hand(1) == asked.at_hand(0) == [3]
 
 
 def test_a_part_that_just_became_champion_is_kept_with_the_one_it_beat():
@@ -128,4 +128,26 @@ def test_a_part_that_just_became_champion_is_kept_with_the_one_it_beat():
     optimizer.tell_judgment(2, 1)
     optimizer.tell_judgment(3, 2)
     asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
-    assert asked.kept(2) == [3, 2]
+    assert asked.at_hand(2) == [3, 2]
+
+
+def test_a_part_that_was_thrown_away_does_not_come_back_and_is_asked_about_no_more():
+    optimizer = told(4)
+    for winner, loser in ((2, 1), (3, 2), (3, 4), (2, 3), (2, 3)):  # two parts are kept: 2 was gone before 4 was judged
+        optimizer.tell_judgment(winner, loser)
+    asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
+    assert asked.champion == 2
+    assert sorted(asked.at_hand(2)) == [3, 4]
+    optimizer.tray = 2
+    assert optimizer.ask().opponent in (3, 4)
+    assert optimizer.question() is None or {optimizer.question().number, optimizer.question().opponent} <= {3, 4}
+
+
+def test_with_a_tray_a_tie_does_not_make_a_champion_of_a_part_that_people_threw_away():
+    optimizer = told(4)
+    optimizer.tell_judgment(2, 1)
+    optimizer.tell_tie(2, 3)
+    optimizer.tell_judgment(2, 4)
+    for tray in (1, 2, 3):
+        optimizer.tray = tray
+        assert optimizer.ask().opponent == 2

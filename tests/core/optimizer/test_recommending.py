@@ -116,3 +116,25 @@ def test_beside_a_champion_whose_part_was_near_scrap_a_safer_setting_is_recommen
     if (known.valid_probability(beside) >= safe).any():
         assert known.valid_probability(row)[0] >= safe - 1e-9
     assert known.mean.mean(row)[0] >= known.mean.mean(start[None])[0]
+
+
+def test_where_no_trial_is_likely_enough_a_recommendation_is_one_of_the_likeliest_and_not_the_riskiest_champion():
+    places = (3.0, 5.8, 6.2, 6.0, 2.0)
+    optimizer = told(LINE, [{"x": x} for x in places], [(2, 1)], scrap=(3, 4, 5))
+    known = optimizer.learned()
+    valid = known.valid_probability(known.ledger.rows(known.ledger.usable))
+    assert known.champion_id == 2
+    assert valid.max() < LIGHT.telling.recommended_validity
+    assert valid[1] < valid.max() - LIGHT.telling.window_slack
+    best = optimizer.recommendation()
+    assert best.p_valid >= valid.max() - LIGHT.telling.window_slack
+    assert best.setting["x"] in places
+
+
+def test_a_known_good_setting_whose_first_part_was_scrap_by_chance_is_still_what_others_have_to_beat():
+    settings = [{"x": x} for x in (5.0, 5.0, 1.0, 9.0, 4.6)]
+    optimizer = told(LINE, settings, [(2, 3), (2, 4), (2, 5)], scrap=(1,))
+    assert optimizer.ledger.known_good == 2
+    best = optimizer.recommendation()
+    assert best.known_good == 2
+    assert best.better_than_known_good is None or best.better_than_known_good >= LIGHT.telling.believed

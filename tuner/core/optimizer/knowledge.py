@@ -43,6 +43,7 @@ class Knowledge:
 
     Attributes:
         ground: What is allowed of the ledger's space for now; None: all of it.
+        at_hand: The trials whose parts can still be compared; None: all.
     """
 
     ledger: Ledger
@@ -52,6 +53,7 @@ class Knowledge:
     shared: bool
     fits: Fits
     ground: Space | None = field(default=None, kw_only=True)
+    at_hand: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     @property
     def space(self) -> Space:
@@ -66,13 +68,19 @@ class Knowledge:
 
     @property
     def led_by_model(self) -> bool:
-        """Whether the posterior mean says which trial is best: answers are doubted, tied or go in a circle."""
+        """Whether the posterior mean says which trial is best: answers are doubted, tied or go in a circle.
+
+        Where few parts are kept it is the one that won its duels, which people keep, and only where that one was
+        thrown away meanwhile the best of those at hand.
+        """
+        if self.at_hand is not None:
+            return self.ledger.champion not in self.at_hand
         return self.fits.doubted or self.data.has_ties or self.ledger.contested
 
     @cached_property
     def champion_id(self) -> int | None:
         """The best trial: by its duels, or by the posterior mean."""
-        usable = self.ledger.usable
+        usable = [t for t in self.ledger.usable if self.at_hand is None or t.number in self.at_hand]
         if not self.led_by_model or not usable:
             return self.ledger.champion
         return usable[int(np.argmax(self.mean.mean(self.ledger.rows(usable))))].number

@@ -206,9 +206,10 @@ class Ledger:
 
     @property
     def known_good(self) -> int | None:
-        """The first trial that people brought along, if it made a part: what any other setting has to beat."""
-        brought = [t for t in self.trials.values() if not t.earlier and t.kind in ("start", "told")]
-        return brought[0].number if brought and brought[0].usable else None
+        """A part of the setting that people brought along first, if it made any: what any other setting has to beat."""
+        own = [t for t in self.trials.values() if not t.earlier]
+        brought = next((t.setting for t in own if t.kind in ("start", "told")), None)
+        return next((t.number for t in own if t.usable and t.setting == brought), None)
 
     @property
     def decided(self) -> tuple[int | None, Judgment | None]:

@@ -205,7 +205,8 @@ class Optimizer:
     def learned(self) -> Knowledge:
         """Return everything told so far, fitted by the learner."""
         seed = self.seed * 1_000_003 + self._asks
-        return self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
+        known = self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
+        return known if self.tray is None else replace(known, at_hand=tuple(self._asked.at_hand(self.tray)))
 
     def _propose(self, known: Knowledge, ground: Space | None) -> Proposal:
         aim = Aim(self.acquisition, self.budget, self._risk(), self.contract)
@@ -322,7 +323,7 @@ class Optimizer:
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(self.learned(), asked, self.tray, looks, numbers)
+        return model_question(self.learned(), looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""

@@ -7,8 +7,10 @@ What only the model can tell, which answers are suspicious and what to compare f
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
+from tuner.core.optimizer.champion import champion_of
 from tuner.core.optimizer.records import Judgment, Record, Trial
 
 Why = Literal["new", "repeat", "reduel", "again", "compare"]
@@ -72,17 +74,26 @@ class Asked:
             return Question(*self._repeat(), repeat=True, why="repeat")
         return None
 
-    def kept(self, tray: int | None) -> list[int]:
-        """Return the parts that are at hand where so many are kept: the champion's, the newest, whom it beat, others.
+    def at_hand(self, tray: int | None) -> list[int]:
+        """Return the parts at hand where so many are kept: the champion's, the newest, whom it beat, others.
 
-        None: all are. The champion's is kept in any case. The newer of the others go last.
+        None: all are. The champion's is kept in any case. The newer of the others go last. What was thrown away does
+        not come back, not even where it is the champion's by later answers.
         """
         usable = [trial.number for trial in self.trials if trial.usable and not trial.earlier]
-        if self.champion is None or tray is None:
+        if tray is None:
             return usable
-        beaten = [] if self.deciding is None else [n for n in self.deciding.pair if n != self.champion]
-        order = dict.fromkeys([self.champion, *usable[-1:], *beaten, *reversed(usable)])
-        return [number for number in order if number in usable][: max(tray, 1)]
+        hand: list[int] = []
+        own = self.own
+        for place, newest in enumerate(usable):
+            hand.append(newest)
+            # when it was made, and must stay until it is judged, and after that
+            for least, unsaid in ((2, usable[place:]), (1, usable[place + 1 :])):
+                champion, deciding = champion_of(usable[: place + 1], _before(own, frozenset(unsaid)))
+                beaten = () if deciding is None else deciding.pair
+                order = dict.fromkeys([champion, newest, *beaten, *sorted(hand, reverse=True)])
+                hand = [number for number in order if number in hand][: max(tray, least)]
+        return hand
 
     def looks_left(self, looks_per_part: float) -> float:
         """How many looks the parts made so far allow beyond those that there were."""
@@ -123,3 +134,8 @@ class Asked:
 
         best = max(own, key=worth)
         return best.order
+
+
+def _before(judgments: Sequence[Judgment], trials: frozenset[int]) -> list[Judgment]:
+    """Return the judgments up to the first one about any of these trials."""
+    return list(takewhile(lambda judgment: not judgment.pair & trials, judgments))

@@ -84,7 +84,7 @@ def _best(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> tup
 
     A recommendation goes to a master recipe: it must not extrapolate, so it stays within a part of the lengthscales.
     Where a part is not likely enough at the champion, ground beside it may be safer, and better than the best of the
-    trials where one is.
+    trials where one is. Where none of the trials is likely enough, it is one of the likeliest.
     """
     if known.champion is None:
         raise ValueError("there is no champion yet")
@@ -94,8 +94,10 @@ def _best(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> tup
     least, likely = 0.0, np.ones(len(rows), dtype=bool)
     if known.border is not None:
         valid = known.valid_probability(rows)
-        mine = float(valid[[t.number for t in usable].index(known.champion_id or 0)])
-        least = numbers.recommended_validity if valid.max() >= numbers.recommended_validity else mine
+        least = numbers.recommended_validity
+        if valid.max() < least:
+            trial = _first(known, usable, rows, valid >= valid.max() - numbers.window_slack)
+            return known.ledger.rows([trial])[0], trial.number
         likely = valid >= least
         # a climb ends on the floor, within a rounding on either side of it
         goal = Sum((goal, Threshold(known.border, least + 1e-9, strategy.acquiring.steepness)))

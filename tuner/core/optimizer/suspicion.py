@@ -22,7 +22,7 @@ from scipy.special import expit
 from tuner.core.optimizer.comparing import comparison
 from tuner.core.optimizer.looks import Looks, duels_of
 from tuner.core.optimizer.proposer import Knowledge
-from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.strategy import Asking
 from tuner.core.posterior.ep import NotConvergedError
 
@@ -98,17 +98,15 @@ def _left_out(known: Knowledge) -> dict[frozenset[int], float]:
     return {one.pair: float(log) for one, log in zip(rows, logs[len(logs) - len(rows) :], strict=True)}
 
 
-def model_question(known: Knowledge, asked: Asked, tray: int | None, looks: float, numbers: Asking) -> Question | None:
+def model_question(known: Knowledge, looks: float, numbers: Asking) -> Question | None:
     """Return what the model wants to ask: a suspicious duel again, or a further comparison of the newest part; or None.
 
     Args:
         known: The fitted model.
-        asked: What was asked so far.
-        tray: How many parts are at hand; None: all.
         looks: How many looks are left; with the credit at least one.
         numbers: Thresholds, and the price of a look.
     """
-    kept = set(asked.kept(tray))
+    kept = {t.number for t in known.ledger.usable} if known.at_hand is None else set(known.at_hand)
     worst = max(
         (
             one
