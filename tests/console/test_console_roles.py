@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from tests.console.helpers import Hands
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, reached_at
 from tuner.console.screen.app import ConsoleApp
 from tuner.console.ui import Options
 from tuner.wire.aio import AsyncClient
@@ -24,7 +24,7 @@ def free_ports():
 @pytest.fixture(scope="module")
 def place():
     requests, events = (f"tcp://127.0.0.1:{port}" for port in free_ports())
-    head = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    head = reached_at((requests, events))
     text = head + campaign_text("press", trials=500)
     text += campaign_text("oven", trials=500).replace("approval = false", "approval = true")
     with daemon(text) as running:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.console.test_console_lines import Terminal
 from tests.console.test_console_terminal import Screen
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, reached_at
 from tests.patience import PATIENT_S
 from tuner.console.requests import CannotError, person
 from tuner.wire.key_ring import KeyRing
@@ -24,7 +24,7 @@ def running():
         one.bind(("127.0.0.1", 0))
         two.bind(("127.0.0.1", 0))
         requests, events = (f"tcp://127.0.0.1:{place.getsockname()[1]}" for place in (one, two))
-    head = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    head = reached_at((requests, events))
     with daemon(head + campaign_text("press", trials=500)) as one:
         one.requests = requests
         yield one.start()

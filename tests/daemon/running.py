@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,7 +52,6 @@ high = 5.0
 start = 1.5
 """
 
-
 CREATE = '[daemon]\ncreate_over_wire = true\ncreate_adapters = ["simulated"]\n'
 
 
@@ -66,6 +65,12 @@ def campaign_text(name="press", *, trials=8, autostart=True, head="", policy="",
         machine=machine,
         deadlines=deadlines,
     )
+
+
+def reached_at(endpoints: Iterable[str]) -> str:
+    """The table of a daemon that is reached over the network: at these endpoints of requests and events."""
+    requests, events = endpoints
+    return f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
 
 
 class Running:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.daemon.running import CREATE, campaign_text, daemon, until
+from tests.daemon.running import CREATE, campaign_text, daemon, reached_at, until
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.campaign.terms import AdapterTerms
@@ -110,7 +110,7 @@ def test_terms_from_before_addresses_were_told_are_read_and_completed_by_the_nex
 
 def test_who_created_a_campaign_or_stopped_the_daemon_over_the_wire_is_a_security_event_with_the_key():
     requests, events = free_endpoints(2)
-    head = CREATE.replace("[daemon]\n", f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n')
+    head = CREATE.replace("[daemon]\n", reached_at((requests, events)))
     with daemon(head + campaign_text(autostart=False)) as running:
         key = KeyRing.open(running.state).new("lab", "engineer")
         running.start()

@@ -7,7 +7,7 @@ import socket
 import pytest
 from click.testing import CliRunner
 
-from tests.daemon.running import campaign_text, daemon, tune
+from tests.daemon.running import campaign_text, daemon, reached_at, tune
 from tests.daemon.test_daemon_troubles import HOME, remembering, setting_of
 from tests.journal.helpers import tampering
 from tests.journals.make import expected, restore
@@ -160,7 +160,7 @@ def test_an_id_belongs_to_the_key_that_sent_it():
     with daemon("") as running:
         ports = free_ports(2)
         ends = [f"tcp://127.0.0.1:{port}" for port in ports]
-        network = f'[daemon]\nrequests = "{ends[0]}"\nevents = "{ends[1]}"\n'
+        network = reached_at(ends)
         running.config.write_text(network + campaign_text("press", autostart=False))
         running.start()
         ring = KeyRing.open(running.state)

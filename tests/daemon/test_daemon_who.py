@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.daemon.running import better, campaign_text, daemon, until
+from tests.daemon.running import better, campaign_text, daemon, reached_at, until
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.errors import DeniedError
@@ -22,7 +22,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def running(network):
-    head = '[daemon]\nrequests = "{}"\nevents = "{}"\n'.format(*network)
+    head = reached_at(network)
     with daemon(head + campaign_text("press", trials=500)) as one:
         yield one.start()
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, reached_at
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.daemon import doorkeeper
@@ -20,7 +20,7 @@ FILES = 400
 
 def test_strangers_who_open_connections_without_end_do_not_end_the_daemon_and_local_clients_are_served():
     requests, events = free_endpoints(2)
-    head = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    head = reached_at((requests, events))
     with daemon(head + campaign_text(autostart=False)) as running:
         limited = [shutil.which("prlimit"), f"--nofile={FILES}:{FILES}"]
         running.start(wrap=lambda command: [*limited, *command])

@@ -10,7 +10,7 @@ import pytest
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, reached_at
 from tests.wire.counterpart import free_endpoints
 from tuner.basics.sentences import say, tell
 from tuner.daemon import guard as guards
@@ -165,7 +165,7 @@ def test_what_was_not_read_of_a_configuration_is_named_by_its_place_and_what_was
 
 def test_a_real_daemon_notes_a_refused_key_a_denied_role_a_restart_and_a_crash():
     requests, events = free_endpoints(2)
-    head = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    head = reached_at((requests, events))
     with daemon(head + campaign_text("press", autostart=False)) as running:
         ring = KeyRing.open(running.state)
         viewer = ring.new("desk", "viewer")

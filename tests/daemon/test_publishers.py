@@ -5,7 +5,7 @@ import os
 import pytest
 import zmq
 
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, reached_at
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.daemon.publishers import MOST_TOPIC_BYTES
@@ -64,7 +64,7 @@ def network():
 
 @pytest.fixture
 def running(network):
-    head = '[daemon]\nrequests = "{}"\nevents = "{}"\n'.format(*network)
+    head = reached_at(network)
     with daemon(head + campaign_text("press", autostart=False)) as one:
         yield one
 

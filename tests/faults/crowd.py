@@ -16,7 +16,7 @@ from pathlib import Path
 
 import zmq
 
-from tests.daemon.running import Running, campaign_text, daemon
+from tests.daemon.running import Running, campaign_text, daemon, reached_at
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.lab.bench.daemon_load import memory_mb
@@ -39,7 +39,7 @@ WRITE_SHARE = 0.005
 def plant(keys: int) -> Iterator[tuple[Running, list[str], list[Path]]]:
     """A daemon on the network, with so many keys of operators."""
     network = free_endpoints(2)
-    head = f'[daemon]\nrequests = "{network[0]}"\nevents = "{network[1]}"\n'
+    head = reached_at(network)
     with daemon(head + campaign_text("press", autostart=False)) as running:
         running.start()
         ring, paths = KeyRing.open(running.state), []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zmq
 
-from tests.daemon.running import campaign_text, daemon, until
+from tests.daemon.running import campaign_text, daemon, reached_at, until
 from tests.wire.counterpart import free_endpoints
 from tuner.basics.vocabulary import Role
 from tuner.wire.client import Client
@@ -70,7 +70,7 @@ class Plant:
 @pytest.fixture(scope="module")
 def plant():
     network = free_endpoints(2)
-    head = f'[daemon]\nrequests = "{network[0]}"\nevents = "{network[1]}"\n'
+    head = reached_at(network)
     text = campaign_text(trials=5000).replace("approval = false", "approval = true")
     with daemon(head + text) as running:
         running.start()

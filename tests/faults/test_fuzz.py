@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.running import campaign_text, daemon
+from tests.daemon.running import campaign_text, daemon, reached_at
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
 from tuner.basics.vocabulary import Role
@@ -32,7 +32,7 @@ def ended(process: subprocess.Popen) -> bool:
 def fuzz(count: int, seed: int, keys_a_role: int) -> dict:
     """Let the fuzzer send so many; what it has seen, and how the good client fared."""
     network = free_endpoints(2)
-    head = f'[daemon]\nrequests = "{network[0]}"\nevents = "{network[1]}"\n'
+    head = reached_at(network)
     with daemon(head + campaign_text("fuzz", trials=100_000) + campaign_text("good", autostart=False)) as running:
         running.start()
         ring = KeyRing.open(running.state)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.running import daemon
+from tests.daemon.running import daemon, reached_at
 from tests.journals.make import expected, restore
 from tests.wire.counterpart import free_endpoints
 from tuner.errors import TunerError
@@ -45,7 +45,7 @@ def test_a_daemon_goes_on_with_the_journal_the_configuration_and_the_keys_of_a_r
     requests, events = free_endpoints(2)
     config = (KEPT / f"{version}.toml").read_text()
     assert config.count("[daemon]\n") == 1
-    config = config.replace("[daemon]\n", f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n')
+    config = config.replace("[daemon]\n", reached_at((requests, events)))
     known = expected(version)
     with daemon(config) as running:
         restore(version, running.state)

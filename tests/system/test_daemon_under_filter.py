@@ -2,7 +2,7 @@
 
 import socket
 
-from tests.daemon.running import campaign_text, daemon, tune, until
+from tests.daemon.running import campaign_text, daemon, reached_at, tune, until
 from tests.system.seccomp import command_under_filter
 from tuner.wire.client import Client
 from tuner.wire.key_ring import KeyRing
@@ -11,7 +11,7 @@ from tuner.wire.key_ring import KeyRing
 def test_a_campaign_runs_under_the_filter_of_the_unit_also_over_the_network():
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         requests, events = (f"tcp://127.0.0.1:{each.getsockname()[1]}" for each in (one, other))
-    network = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    network = reached_at((requests, events))
     with daemon(network + campaign_text(trials=4)) as running:
         running.state.mkdir(mode=0o700)
         key = KeyRing.open(running.state).new("panel", "operator", requests=requests, events=events)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.daemon.running import better, campaign_text, daemon, until
+from tests.daemon.running import better, campaign_text, daemon, reached_at, until
 from tests.wire.counterpart import free_endpoints
 from tuner.errors import DeniedError
 from tuner.wire.client import AsyncClient, Client, DeniedReply, Gap, RefusedReply
@@ -21,8 +21,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def running(network):
-    requests, events = network
-    head = f'[daemon]\nrequests = "{requests}"\nevents = "{events}"\n'
+    head = reached_at(network)
     text = head + campaign_text("press", trials=500, autostart=False) + campaign_text("oven", trials=500)
     with daemon(text) as one:
         yield one.start()
