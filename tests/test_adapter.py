@@ -54,3 +54,8 @@ def test_a_non_valid_outcome_needs_a_reason():
 def test_measurements_are_finite():
     with pytest.raises(ValueError, match="finite"):
         Outcome(valid=True, measurements={"objective": math.nan})
+
+
+def test_there_are_no_more_measurements_than_journal_and_tables_take():
+    with pytest.raises(ValueError, match="at most 200 measurements, not 201"):
+        Outcome(valid=True, measurements={f"m{number}": 1.0 for number in range(201)})

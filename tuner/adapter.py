@@ -20,6 +20,7 @@ from tuner.errors import TunerError
 __all__ = [
     "API_VERSION",
     "GRID_ERROR",
+    "MOST_MEASUREMENTS",
     "Adapter",
     "AdapterError",
     "AdapterSettings",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 API_VERSION = 1
+MOST_MEASUREMENTS = 200  # of a part
 
 Setting = Mapping[str, Value]
 
@@ -125,7 +127,8 @@ class Outcome:
     Attributes:
         valid: Whether a part was made that can be judged.
         reason: Why not; needed if it was not.
-        measurements: What the machine measured, for the record and the screen; the model does not use them.
+        measurements: What the machine measured, for the record and the screen; the model does not use them. At most
+            `MOST_MEASUREMENTS`.
         photo: Path or address of a picture of the part.
     """
 
@@ -139,6 +142,8 @@ class Outcome:
             raise ValueError("a non-valid outcome needs a reason")
         if not all(math.isfinite(value) for value in self.measurements.values()):
             raise ValueError("measurements must be finite numbers")
+        if len(self.measurements) > MOST_MEASUREMENTS:
+            raise ValueError(f"an outcome has at most {MOST_MEASUREMENTS} measurements, not {len(self.measurements)}")
 
 
 @dataclass(frozen=True, slots=True)

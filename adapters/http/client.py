@@ -5,13 +5,14 @@ The standard library does: the calls are few and block anyway, and there is noth
 
 import http.client
 import json
-import socket
 import ssl
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from adapters.http.requests import HttpConnection
+from adapters.http.timed import TimedResponse
 from adapters.shared.contact import speaks_tls, tls_words, why_not_reached
 from adapters.shared.values import LONGEST_MESSAGE, Deadline, quoted
 from tuner.adapter import AdapterError, DeadlineError, LinkError, RefusedError
@@ -19,7 +20,6 @@ from tuner.basics.sentences import NOTHING, Sentence, say
 from tuner.basics.text import shown
 
 _LATER = (408, 423, 425, 429)  # and all from 500: trying again may help
-_PIECE = 65_536
 _OTHERS = 0o077
 
 
@@ -56,10 +56,10 @@ class HttpClient:
         connection = self._connection(limit.left_s())
         response: http.client.HTTPResponse | None = None
         try:
+            connection.response_class = partial(TimedResponse, limit)  # type: ignore[assignment]  # it only has to make one
             connection.request(method, self._root + path, data, headers)
-            sock = connection.sock  # the response takes it over
             response = connection.getresponse()
-            raw = self._body(sock, response, limit)
+            raw = self._body(response)
             return Answer(response.status, _json(raw), response.getheader("Allow", ""))
         except TimeoutError as error:
             raise self._late(what, deadline, timeout_s) from error
@@ -98,17 +98,11 @@ class HttpClient:
             raise RefusedError(say("machine.certificates", where=self.where, why=str(error))) from error
         return http.client.HTTPSConnection(self.host, self.port, timeout=timeout_s, context=context)
 
-    def _body(self, sock: socket.socket, response: http.client.HTTPResponse, limit: Deadline) -> bytes:
-        """All of it: one that comes drop by drop must not outlive the deadline."""
-        raw = b""
-        while len(raw) <= LONGEST_MESSAGE:
-            sock.settimeout(max(limit.left_s(), 0.001))
-            piece = response.read1(_PIECE)
-            if not piece:
-                return raw
-            if limit.left_s() == 0:
-                raise TimeoutError
-            raw += piece
+    def _body(self, response: http.client.HTTPResponse) -> bytes:
+        """All of it, unless it has no end."""
+        raw = response.read(LONGEST_MESSAGE + 1)
+        if len(raw) <= LONGEST_MESSAGE:
+            return raw
         raise LinkError(say("http.too_long", where=self.where, most=LONGEST_MESSAGE))
 
     def _secrets(self) -> dict[str, str]:

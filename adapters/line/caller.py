@@ -11,11 +11,11 @@ from adapters.line.protocol import (
     NonsenseError,
     Reply,
     message_from,
-    on_one_line,
     only_frame,
     report_from,
     request_bytes,
 )
+from tuner.basics.text import on_one_line
 
 _EVENTS = (
     zmq.Event.HANDSHAKE_SUCCEEDED

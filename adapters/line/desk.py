@@ -15,12 +15,12 @@ from adapters.line.protocol import (
     Report,
     Running,
     Valid,
-    on_one_line,
 )
 from tuner.adapter import DeadlineError, LinkError
 from tuner.basics.sentences import Sentence, say
+from tuner.basics.text import on_one_line
 
-_KEPT_OUTCOMES = 1000
+_KEPT_OUTCOMES = 100  # one is wanted at a time
 _LOOK_S = 0.25  # of a wait of this length no more counts as silence, however late this process was woken
 
 

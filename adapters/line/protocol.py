@@ -9,7 +9,8 @@ from uuid import uuid4
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from adapters.shared.values import quoted
-from tuner.adapter import LinkError, Value
+from tuner.adapter import MOST_MEASUREMENTS, LinkError, Value
+from tuner.basics.text import on_one_line
 
 VERSION: Literal[1] = 1
 LARGEST_BYTES = 256_000  # of one message
@@ -24,11 +25,6 @@ class Message(BaseModel):
     """Base: nothing unknown, frozen, no conversion of types, no NaN nor infinities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-def on_one_line(text: str) -> str:
-    """A controller's words end up on screens and in logs: no line breaks, no escape sequences."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _not_empty(text: str) -> str:
@@ -114,7 +110,7 @@ class Valid(Message):
 
     state: Literal["valid"]
     job: JobName
-    measurements: dict[Name, float] = Field(default_factory=dict)
+    measurements: dict[Name, float] = Field(default_factory=dict, max_length=MOST_MEASUREMENTS)
     photo: Words | None = None
 
 
@@ -124,7 +120,7 @@ class NonValid(Message):
     state: Literal["non-valid"]
     job: JobName
     reason: Reason
-    measurements: dict[Name, float] = Field(default_factory=dict)
+    measurements: dict[Name, float] = Field(default_factory=dict, max_length=MOST_MEASUREMENTS)
     photo: Words | None = None
 
 

@@ -136,3 +136,10 @@ def test_check_shows_every_place_and_fails_where_one_cannot_be_used(odd, config)
     )
     shown = run("check", "odd", "--config", config)
     assert shown.stderr == "m: 2 of 2 places cannot be used: trial.tag, trial.made; trial.tag is too short\n"
+
+
+def test_what_a_machine_says_of_its_faults_moves_no_cursor(odd, config):
+    odd(inspect=lambda: [Inspected("trial.valid", "DB5\x1b[2J", "beyond\x1b]0;mine\x07", ok=False)])
+    shown = run("check", "odd", "--config", config)
+    assert "trial.valid: beyond ]0;mine" in shown.stderr
+    assert "\x1b" not in shown.stdout + shown.stderr

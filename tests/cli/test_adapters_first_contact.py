@@ -112,3 +112,11 @@ def test_machines_are_named_alike_and_bad_input_is_answered_with_a_sentence(argu
     shown = run(*arguments)
     assert shown.exit_code == code, shown.output
     assert sentence in " ".join(shown.stderr.split())
+
+
+def test_what_machines_call_their_places_moves_no_cursor(monkeypatch):
+    told = [Offered("ns=2;s=heat\x1b[2J", "heat\x1b]0;mine\x07", value="1"), Offered("\x1b[31m", looked_at=False)]
+    monkeypatch.setattr(offers, "offers", lambda *_: told)
+    shown = run("browse", "modbus", "host=127.0.0.1")
+    assert "ns=2;s=heat [2J" in shown.stdout
+    assert "\x1b" not in shown.stdout + shown.stderr

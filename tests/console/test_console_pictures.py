@@ -49,6 +49,8 @@ def test_what_is_no_pixmap_is_not_drawn(tmp_path):
         "",
         "https://camera.plant/P1.jpg",
         "a\0",
+        "/",
+        ".",
         str(tmp_path / "absent.svg"),
         str(tmp_path / "folder"),
     ):

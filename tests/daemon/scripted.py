@@ -156,6 +156,15 @@ class ScriptedAdapter(Adapter[ScriptedSettings]):
     def _perhaps(self, answer: Any) -> Any:
         return Outcome("perhaps", "it depends")  # type: ignore[arg-type]
 
+    def _garish_names(self, answer: Any) -> Any:
+        return Outcome(True, measurements={"cycle\x1b[2J\x1b]0;mine\x07": 1.5}, photo="/parts/\x1b[31m1  a.png")
+
+    def _garish_locks(self, answer: Any) -> Any:
+        return Health(True, "well", {"guard\x1b[2J": True})
+
+    def _garish_setting(self, answer: Any) -> Any:
+        return {"x\x1b[2J": 5.0, "n": "two\x1b[31m"}
+
     def _garish(self, answer: Any) -> Any:
         return Outcome(False, "\x1b[2Jtoo\ncold\x07")
 

@@ -6,6 +6,8 @@ import pytest
 
 from tuner.adapter import LinkError, RefusedError
 from tuner.handshake import tag_number, with_bit
+from tuner.handshake.convert import to_number
+from tuner.handshake.places import Measurement
 
 
 @pytest.mark.parametrize("bits", [16, 32])
@@ -25,3 +27,9 @@ def test_one_bit_of_a_word_changes_and_no_other():
 def test_what_has_no_bits_or_is_none_is_told(word, raw, error):
     with pytest.raises(error):
         with_bit("start", word, 0, raw)
+
+
+@pytest.mark.parametrize("raw", [10**4000, -(10**4000), float("inf"), 1e308])
+def test_a_number_that_is_too_large_to_compute_with_is_told(raw):
+    with pytest.raises(LinkError, match=r"width reads .* not a finite number"):
+        to_number("width", Measurement(scale=1e3), raw)

@@ -23,6 +23,16 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
     return by_lower[found[0]] if found else None
 
 
+def printable(text: str) -> str:
+    """What others said, without what a terminal or a log would obey: a space for each such letter."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def on_one_line(text: str) -> str:
+    """What others said, on one line: no line breaks, no escape sequences, no runs of spaces."""
+    return " ".join(printable(text).split())
+
+
 def listed(words: Iterable[object]) -> str:
     """All words, comma separated, texts in quotes."""
     return ", ".join(shown(word) for word in words)

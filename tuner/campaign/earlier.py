@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from tuner.adapter import MOST_MEASUREMENTS
 from tuner.campaign.people import CommandBase, Needed, Number, Text
 from tuner.core.optimizer.records import Memory
 from tuner.core.space.values import Value
@@ -15,6 +16,7 @@ from tuner.core.space.values import Value
 DISCOUNT = 0.5  # what an earlier answer counts for where nobody says otherwise
 MOST_TRIALS = 10_000
 Name = Annotated[str, Field(max_length=64)]
+MeasuredName = Annotated[str, Field(max_length=200)]
 Discount = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -42,7 +44,7 @@ class EarlierTrial(_Row):
     opponent: Number | None = None
     tag: Name = ""
     lot: Name = ""
-    measurements: dict[Name, float] = Field({}, max_length=200)
+    measurements: dict[MeasuredName, float] = Field({}, max_length=MOST_MEASUREMENTS)
     photo: Annotated[str, Field(max_length=1000)] | None = None
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import islice
 
 from tuner.basics.sentences import NOTHING, Sentence, listing, say
+from tuner.basics.text import printable
 from tuner.campaign.earlier import DISCOUNT, MOST_TRIALS, EarlierJudgment, EarlierTrial, ImportEarlier
 from tuner.campaign.events import EarlierImported
 from tuner.campaign.state import CampaignJudgment, CampaignTrial, Duel, Imported, Stage, State
@@ -63,7 +64,7 @@ def import_of(state: State, discount: float = DISCOUNT) -> ImportEarlier:
 
 def one_line(text: str) -> str:
     """A text of a machine or a table as the journal takes it from people: printable, one line, not too long."""
-    return "".join(sign if sign.isprintable() else " " for sign in text).strip()[:500]
+    return printable(text).strip()[:500]
 
 
 def continues(arriving: Imported | None, piece: ImportEarlier) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from tuner.basics.text import listed, nearest, shown
+from tuner.basics.text import listed, nearest, printable, shown
 from tuner.config.plugins import GROUP, adapter_names, load_adapter
 from tuner.errors import TunerError
 
@@ -119,7 +119,7 @@ def check(target: str, file: Path | None, campaign: str | None, deadline_s: floa
     chosen = _named(target, file, campaign)
     if chosen is None:
         raise click.UsageError(f"which machine? Give its configuration: tuner adapters check {target} --config CONFIG")
-    check_campaigns(chosen, deadline_s, click.echo, trust=trust)
+    check_campaigns(chosen, deadline_s, _tell, trust=trust)
 
 
 def _named(target: str, file: Path | None, campaign: str | None) -> Sequence["Campaign"] | None:
@@ -156,6 +156,11 @@ def _one(campaigns: Sequence["Campaign"]) -> "Campaign":
         known = listed([c.name for c in campaigns])
         raise click.BadParameter(f"there are the campaigns {known}: say which", param_hint="--campaign")
     return campaigns[0]
+
+
+def _tell(line: str) -> None:
+    """Print a line; what machines call their places, and say, moves no cursor."""
+    click.echo(printable(line))
 
 
 @adapters.command("browse")
@@ -208,14 +213,14 @@ def browse(
             click.echo(json.dumps(asdict(one)))
         return
     for one in missed:
-        click.echo(f"warning: {one.where}: {one.value}", err=True)
+        click.echo(printable(f"warning: {one.where}: {one.value}"), err=True)
     if not found:
         so_far = ", as far as was looked" if missed else ""
         raise TunerError("the machine offers nothing" + (f" with {shown(find)} in it" if find else "") + so_far)
     keys = ("where", "name", "kind", "access")
     widths = {key: min(60, max(len(getattr(one, key)) for one in found)) for key in keys}
     for one in found:
-        click.echo("  ".join([*(f"{getattr(one, key):{widths[key]}}" for key in keys), one.value]).rstrip())
+        _tell("  ".join([*(f"{getattr(one, key):{widths[key]}}" for key in keys), one.value]).rstrip())
 
 
 @adapters.command("rehearse")
@@ -246,7 +251,7 @@ def rehearse_(target: str, file: Path | None, campaign: str | None, yes: bool) -
         click.echo(f"  {parameter.name} = {shown(parameter.start)}{unit}{whose}")
     if not yes:
         click.confirm("The machine will move, and no daemon may use it meanwhile. Go on?", abort=True)
-    if not asyncio.run(rehearse(terms, click.echo)).valid:
+    if not asyncio.run(rehearse(terms, _tell)).valid:
         raise TunerError("the machine made no valid part at its known-good setting")
 
 

@@ -43,9 +43,10 @@ def operator_option(function: F) -> F:
 
 def signed_in(operator: str | None) -> str | None:
     """A name that the journal takes."""
-    from tuner.console.requests import NAME_LENGTH, CannotError, person, readable
+    from tuner.basics.text import on_one_line
+    from tuner.console.requests import NAME_LENGTH, CannotError, person
 
-    if len(" ".join(readable(operator or "").split())) > NAME_LENGTH:
+    if len(on_one_line(operator or "")) > NAME_LENGTH:
         raise click.UsageError(f"an operator's name has {NAME_LENGTH} characters at most")
     try:
         return person(operator or "") or None

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tuner.basics.processes import leave_out_working_directory
+from tuner.basics.text import printable
 from tuner.errors import TunerError
 
 INTERRUPTED = 130
@@ -104,7 +105,7 @@ class LazyGroup(click.Group):
         """Write an error to stderr, after its traceback if the user asked for it."""
         if ctx.params.get("debug"):
             click.echo(traceback.format_exc(), err=True, nl=False)
-        click.echo(text, err=True)
+        click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from rich.console import Console as Terminal
 
+from tuner.basics.text import on_one_line
 from tuner.basics.vocabulary import Phase
 from tuner.console.actions import Actions
 from tuner.console.campaign_text import (
@@ -29,7 +30,7 @@ from tuner.console.keyboard import BY_SHOWN, SIGN_IN
 from tuner.console.language import Words
 from tuner.console.pages.page import Page
 from tuner.console.picture import half_blocks, picture_of
-from tuner.console.requests import KeyRequest, duel_of, readable
+from tuner.console.requests import KeyRequest, duel_of
 from tuner.console.restricting import restriction_lines
 from tuner.console.session import Session
 from tuner.console.ui import LONGEST, Choice, Options
@@ -185,7 +186,7 @@ class Lines:
                     line = typed.result()
                     if line is None:
                         raise InputEnd
-                    return " ".join(readable(line).split())
+                    return on_one_line(line)
         finally:
             typed.cancel()
 

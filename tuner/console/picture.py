@@ -49,8 +49,8 @@ def picture_of(photo: str | None) -> Pixmap | None:
     """The pixmap beside a photo; None where there is none that this machine can show."""
     if not photo or "://" in photo or "\0" in photo:
         return None
-    path = Path(photo).with_suffix(".ppm")
     try:
+        path = Path(photo).with_suffix(".ppm")
         found = path.stat()
     except (OSError, ValueError):
         return None

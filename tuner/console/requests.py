@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tuner.basics.names import NameProblemError, person_name
+from tuner.basics.text import on_one_line
 from tuner.basics.vocabulary import Mode, Phase, Stage
 from tuner.console.language import Words
 from tuner.wire.messages import AlarmView, CampaignView, ChangeView, DuelView, EventsAfter, TrialView
@@ -105,16 +106,11 @@ def person(typed: str) -> str:
     Raises:
         CannotError: It is none, or passes for the daemon's.
     """
-    name = " ".join(readable(typed).split())[:NAME_LENGTH].strip()
+    name = on_one_line(typed)[:NAME_LENGTH].strip()
     try:
         return person_name(name)[:NAME_LENGTH].strip() if name else ""
     except NameProblemError as error:
         raise CannotError("cannot.bad_name", name=name) from error
-
-
-def readable(typed: str) -> str:
-    """What was typed without control characters: arrow keys, a badge's separators, halves of characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in typed)
 
 
 def duel_of(view: CampaignView) -> DuelView:

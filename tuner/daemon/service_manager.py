@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Self
 
+from tuner.basics.text import printable
+
 _LONGEST_STATUS = 500  # characters; the manager ignores datagrams of more than 4096 bytes
 _MOST_PENDING = 16
 READING_S = 120.0  # for the next piece of a long start
@@ -105,7 +107,7 @@ class Notifier:
 
 def _status(text: str) -> str:
     """A line break would begin a new assignment, such as a false READY=1."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST_STATUS]
+    line = printable(text)[:_LONGEST_STATUS]
     return f"STATUS={line}" if line else ""
 
 

@@ -1,11 +1,11 @@
 """How values become the machine's and back: scales, codes, tags as numbers, bits of words."""
 
 import binascii
-import math
 from collections.abc import Mapping
 
 from tuner.adapter import LinkError, ParameterInfo, RefusedError, Value
 from tuner.basics.sentences import say, written
+from tuner.core.space.values import finite
 from tuner.handshake.places import Measurement, Parameter, Place, Raw
 
 WHOLE_ERROR = 1e-3  # how far a number read back may be from the whole one it is meant to be: scales and float32 round
@@ -39,10 +39,11 @@ def to_number(name: str, entry: Measurement, raw: Raw) -> float:
     """A number of the machine's in our unit."""
     if isinstance(raw, bool | str):
         raise LinkError(say("handshake.no_number", name=name, value=written(raw)))
-    number = raw * entry.scale + entry.offset
-    if not math.isfinite(number):
-        raise LinkError(say("handshake.not_finite", name=name, value=number))
-    return float(number)
+    plain = finite(raw)
+    number = None if plain is None else finite(plain * entry.scale + entry.offset)
+    if number is None:
+        raise LinkError(say("handshake.not_finite", name=name, value=written(raw)))
+    return number
 
 
 def check_kept(info: ParameterInfo, wanted: float, kept: float) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, NotReadyError, Outcome, RefusedError, Value
 from tuner.basics.sentences import Sentence, say, sentence_in
+from tuner.basics.text import on_one_line, printable
 from tuner.campaign.terms import AdapterTerms, Terms
 from tuner.config.parameters import parameter_info
 from tuner.machine.host import serve
@@ -26,6 +27,7 @@ GRACE_S = 2.0  # an adapter that keeps its deadline answers by then
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 5.0  # a link that is back is noticed by then
 MOST_LETTERS = 2000  # of what an adapter says about a fault
+MOST_LETTERS_OF_A_NAME = 200
 MOST_BYTES = 1_000_000  # of an answer; an adapter's process keeps its own to much less
 
 T = TypeVar("T")
@@ -36,22 +38,30 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def _name(text: str) -> str:
+    return on_one_line(text)[:MOST_LETTERS_OF_A_NAME]
+
+
+_Name = Annotated[str, AfterValidator(_name)]
+_Words = Annotated[str, AfterValidator(printable)]  # runs of spaces may be part of a path or of an option
+
+
 class _Health(_Strict):
     ok: bool
     text: str
-    interlocks: dict[str, bool]
+    interlocks: dict[_Name, bool]
     told: dict[str, Any] = Field(default_factory=dict)
 
 
 class _Outcome(_Strict):
     valid: bool
     reason: str
-    measurements: dict[str, float]
-    photo: str | None
+    measurements: dict[_Name, float]
+    photo: _Words | None
     told: dict[str, Any] = Field(default_factory=dict)
 
 
-_SETTING: TypeAdapter[dict[str, Value]] = TypeAdapter(dict[str, Value], config=ConfigDict(strict=True))
+_SETTING: TypeAdapter[dict[str, Value]] = TypeAdapter(dict[_Name, float | int | _Words], config=ConfigDict(strict=True))
 
 
 @dataclass(eq=False, slots=True)
@@ -351,8 +361,7 @@ def _clean(value: Any) -> Any:
 
 def _line(text: object) -> str:
     """What an adapter says, on one line that can be written down and shown: no escape sequences, not too long."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in str(text)[: 2 * MOST_LETTERS])
-    return " ".join(printable.split())[:MOST_LETTERS]
+    return on_one_line(str(text)[: 2 * MOST_LETTERS])[:MOST_LETTERS]
 
 
 class _Incoming:

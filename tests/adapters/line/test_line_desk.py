@@ -3,9 +3,11 @@
 import itertools
 
 import pytest
+from pydantic import ValidationError
 
 from adapters.line.desk import Desk
-from tuner.adapter import LinkError
+from adapters.line.protocol import Valid
+from tuner.adapter import MOST_MEASUREMENTS, LinkError
 
 
 def desk_whose_looks_take(looks_s):
@@ -27,3 +29,13 @@ def test_a_controller_that_says_nothing_in_time_is_silent_however_late_this_proc
     with pytest.raises(LinkError, match="has not been heard yet"):
         desk._wait(lambda: False, 1e6, "did not finish", 5.0)
     assert len(waits) == 20  # 5 s in looks of 0.25 s, of which the first took too long
+
+
+def test_outcomes_that_nobody_asked_for_take_little_memory():
+    desk = Desk(5.0, wake=lambda: None)
+    for part in range(300):
+        desk.take(Valid(state="valid", job=f"run-{part}"))
+    assert len(desk._outcomes) <= 100
+    assert "run-299" in desk._outcomes
+    with pytest.raises(ValidationError):
+        Valid(state="valid", job="run-1", measurements={f"m{one}": 1.0 for one in range(MOST_MEASUREMENTS + 1)})
