@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tuner.errors import TunerError
 
 if TYPE_CHECKING:
+    from tuner.core.optimizer.contract import ContractHold
     from tuner.core.optimizer.optimizer import Optimizer
     from tuner.core.optimizer.questions import Question
     from tuner.core.optimizer.records import Proposal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Choice",
     "Continuous",
+    "ContractHold",
     "Integer",
     "Observations",
     "Optimizer",
@@ -42,6 +44,7 @@ __all__ = [
 _HOMES = {
     "Choice": "space.parameters",
     "Continuous": "space.parameters",
+    "ContractHold": "optimizer.contract",
     "Integer": "space.parameters",
     "Observations": "posterior.observations",
     "Optimizer": "optimizer.optimizer",

@@ -205,7 +205,8 @@ def holds(driver: Driver) -> None:
     assert len(optimizer.ledger.active) == len(state.active) + earlier
     assert optimizer.champion == state.champion
     if model_due(state):  # else each would wait for the other to ask
-        asked = Asked([*optimizer.ledger.trials.values()], optimizer.ledger.active, *optimizer.ledger.decided)
+        told = (optimizer.ledger.active, *optimizer.ledger.decided)
+        asked = Asked([*optimizer.ledger.trials.values()], *told, hand=optimizer.hand)
         assert asked.question(repeat_after=None) is None
 
 

@@ -185,3 +185,59 @@ def test_an_engineer_who_takes_the_answer_of_another_back_corrects_and_asks_nobo
     driver.judge(new_wins=True, actor=ANNA)
     slip = driver.state.judgments[-1].number
     assert driver.tell(c.Retract(judgment=slip, reason="mixed up"), ENGINEER) == ["judgment_retracted"]
+
+
+def fallen(tray) -> Driver:
+    """A campaign in which each part beat the champion, and people put the others away."""
+    driver = judged(parts=1, tray=tray)
+    for x in range(1, 5):
+        driver.propose(x=float(x))
+        driver.make()
+        driver.judge(new_wins=True)
+    return driver
+
+
+def test_people_keep_what_the_tray_takes_and_a_reload_with_another_tray_counts_from_then_on():
+    driver = fallen(tray=2)
+    assert driver.state.hand == (4, 5)
+    assert model_input(driver.state)["state"]["hand"] == [4, 5]
+    assert driver.refold().hand == driver.state.hand
+    assert fallen(tray=None).state.hand == (1, 2, 3, 4, 5)
+    assert model_input(fallen(tray=None).state)["state"]["hand"] is None
+    driver.tell(c.ChangeTerms(terms=terms(policy={"repeat_after": None, "tray": 3})))
+    driver.propose(x=6.0)
+    driver.make()
+    assert driver.state.hand == (4, 5, 6)
+
+
+def test_nobody_is_asked_about_parts_that_were_put_away_whatever_is_taken_back_or_left_out():
+    slips = (c.Retract(judgment=number, reason="wrong key") for number in (1, 3))
+    for late in (*slips, c.Exclude(trial=4, reason="x")):
+        driver = fallen(tray=2)
+        driver.tell(late, ENGINEER)
+        while driver.state.duel is not None:
+            assert driver.state.duel.pair <= {4, 5}
+            driver.judge(new_wins=True)
+        assert wanted(driver.state) == ComputeNext(basis(driver.state))
+        assert driver.refold() == driver.state
+
+
+def test_whoever_takes_an_old_answer_back_is_not_asked_about_parts_that_are_gone_and_says_so_who_asks_for_them():
+    driver = fallen(tray=2)
+    driver.tell(c.Retract(judgment=1), ANNA)
+    assert driver.state.duel is None
+    refusal = driver.refused(c.AskAgain(judgment=2), ANNA)
+    assert refusal.code == "not_open"
+    assert "the tray takes 2" in str(refusal)
+    assert driver.tell(c.AskAgain(judgment=4), ANNA) == ["look_wanted", "duel_asked"]
+
+
+def test_a_part_that_was_made_again_stands_for_its_trial_on_the_tray():
+    driver = fallen(tray=2)
+    driver.propose(x=6.0)
+    driver.make()
+    driver.tell(c.Repeat(trial=6), ANNA)
+    driver.make()
+    assert driver.state.trials[-1].source == "remake"
+    assert driver.state.hand == (5, 6)
+    assert driver.state.duel.pair == {5, 7}

@@ -11,7 +11,7 @@ from tests.machine import test_machine_process as process
 from tests.machine.test_machine_process import GOOD, SHORT_S
 from tests.patience import PATIENT_S
 from tuner.adapter import AdapterError, LinkError
-from tuner.machine import process as under_test
+from tuner.machine import answers
 
 bench = process.bench  # the same machine with a script
 
@@ -53,4 +53,4 @@ async def test_an_answer_too_many_is_never_the_next_calls(bench):
 async def test_an_endless_text_about_a_fault_is_cut(bench):
     with pytest.raises(LinkError, match=r"^too loud") as caught:
         await bench(read_back=["shout"]).machine.read_back()
-    assert len(str(caught.value)) <= under_test.MOST_LETTERS
+    assert len(str(caught.value)) <= answers.MOST_LETTERS

@@ -35,10 +35,23 @@ def changed_reason(name: str) -> Sentence:
 
 def told_why(reason: str) -> str:
     """Of a reason for a hold only why, without what people would do at a daemon; another reason as it is."""
-    why = reason.values.get("why") if isinstance(reason, Sentence) and reason.code.startswith("contract.do_") else None
+    why = _why(reason)
     if isinstance(why, Mapping):
         return str(why.get("text", ""))
     return reason if why is None else str(why)
+
+
+def _why(reason: str) -> object:
+    if isinstance(reason, Sentence) and reason.code.startswith("contract.do_"):
+        return reason.values.get("why")
+    return None
+
+
+def kind_of(reason: str) -> str:
+    """What tells reasons of one kind from others, whatever the numbers in them; a text is its own kind."""
+    why = _why(reason) or reason
+    code = why.get("code") if isinstance(why, Mapping) else getattr(why, "code", "")
+    return str(code) or told_why(reason)
 
 
 def agreed_scrap(contract: ScrapContract, planned: int, parts: int = 0) -> int:

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import replace
 
 from tuner.campaign.state import Duel, Stage, State
+from tuner.campaign.tray import at_hand
 from tuner.core.optimizer.questions import Asked, Question
 from tuner.core.space.restriction import outside
 
@@ -32,7 +33,7 @@ def _look(state: State) -> Question | None:
 def asked(state: State) -> Asked:
     """What was asked so far; a part that was made again from a new lot stands for the trial that it repeats."""
     own = [trial for trial in state.trials if trial.number not in state.remade]
-    return Asked(own, state.told, *state.decided)
+    return Asked(own, state.told, *state.decided, hand=at_hand(state))
 
 
 def to_remake(state: State) -> int | None:

@@ -185,6 +185,8 @@ class State:
         idle_since: When the last trial or question ended: since then the next is looked for.
         arriving: The pieces of an import whose last one has not come.
         contract_hold: Whether it was last held because no setting is known that keeps the scrap contract.
+        hand: The trials whose parts are still there to be compared, oldest first; a part that was made again stands
+            for the trial that it repeats.
     """
 
     name: str
@@ -216,6 +218,7 @@ class State:
     idle_since: datetime | None = None
     arriving: Imported | None = None
     contract_hold: bool = False
+    hand: tuple[int, ...] = ()
 
     @property
     def trial(self) -> CampaignTrial | None:

@@ -170,7 +170,10 @@ class Policy(Section):
         None, ge=0, description="how many parts are kept for comparison, the champion's among them; none given: all"
     )
     looks_per_part: float = Field(
-        1.5, ge=1, le=100, description="looks that operators may be asked for per part made, in the long run"
+        1.5,
+        ge=1,
+        le=100,
+        description="looks that operators may be asked for per part made, in the long run; up to three come in advance",
     )
     repeat_after: int | None = Field(
         None,

@@ -86,7 +86,7 @@ class Performer:
         if why:
             log.warning("%s: no proposal from the model (%s): a cheap one takes its place", self.name, why)
         if result.get("hold"):
-            log.warning("%s: %s", self.name, from_json(result["hold"]))
+            log.info("%s: %s", self.name, from_json(result["hold"]))
             return c.KeepContract(reason=from_json(result["hold"]))
         memory = Memory.from_json(result["model"])
         if result["proposal"] is None:

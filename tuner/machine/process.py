@@ -10,15 +10,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from tuner.adapter import AdapterError, DeadlineError, Health, LinkError, NotReadyError, Outcome, RefusedError, Value
-from tuner.basics.sentences import Sentence, say, sentence_in
-from tuner.basics.text import on_one_line, printable
+from tuner.basics.sentences import say
 from tuner.campaign.terms import AdapterTerms, Terms
 from tuner.config.parameters import parameter_info
+from tuner.machine.answers import SETTING_ANSWER, HealthAnswer, OutcomeAnswer, line, told
 from tuner.machine.host import serve
 from tuner.machine.turns import Turns
 
@@ -26,42 +26,10 @@ FRESH_S = 1.0  # what was read for somebody who only looks is told to others for
 GRACE_S = 2.0  # an adapter that keeps its deadline answers by then
 BACK_OFF_S = 0.5
 LONGEST_BACK_OFF_S = 5.0  # a link that is back is noticed by then
-MOST_LETTERS = 2000  # of what an adapter says about a fault
-MOST_LETTERS_OF_A_NAME = 200
 MOST_BYTES = 1_000_000  # of an answer; an adapter's process keeps its own to much less
 
 T = TypeVar("T")
 _SIZE = struct.Struct("!i")  # before each message of a pipe
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-def _name(text: str) -> str:
-    return on_one_line(text)[:MOST_LETTERS_OF_A_NAME]
-
-
-_Name = Annotated[str, AfterValidator(_name)]
-_Words = Annotated[str, AfterValidator(printable)]  # runs of spaces may be part of a path or of an option
-
-
-class _Health(_Strict):
-    ok: bool
-    text: str
-    interlocks: dict[_Name, bool]
-    told: dict[str, Any] = Field(default_factory=dict)
-
-
-class _Outcome(_Strict):
-    valid: bool
-    reason: str
-    measurements: dict[_Name, float]
-    photo: _Words | None
-    told: dict[str, Any] = Field(default_factory=dict)
-
-
-_SETTING: TypeAdapter[dict[str, Value]] = TypeAdapter(dict[_Name, float | int | _Words], config=ConfigDict(strict=True))
 
 
 @dataclass(eq=False, slots=True)
@@ -110,13 +78,13 @@ class Machine:
     async def health(self) -> Health:
         """Ask the machine how it is."""
         deadline_s = self.terms.adapter.deadlines.read_back_s
-        answer = await self._call("health", _Health.model_validate, deadline_s)
-        return Health(answer.ok, _told(dict(answer), "text"), answer.interlocks)
+        answer = await self._call("health", HealthAnswer.model_validate, deadline_s)
+        return Health(answer.ok, told(dict(answer), "text"), answer.interlocks)
 
     async def read_back(self) -> dict[str, Value]:
         """Ask the machine which setting it has."""
         deadline_s = self.terms.adapter.deadlines.read_back_s
-        return await self._call("read_back", _SETTING.validate_python, deadline_s)
+        return await self._call("read_back", SETTING_ANSWER.validate_python, deadline_s)
 
     def reserve(self, reserved: bool) -> None:
         """From now on a move, a part or the way home is under way, and nobody else may look; or not any more."""
@@ -145,7 +113,7 @@ class Machine:
     async def _read_for_all(self) -> dict[str, Value]:
         try:
             deadline_s = self.terms.adapter.deadlines.read_back_s
-            return await self._call("read_back", _SETTING.validate_python, deadline_s, patient=True)
+            return await self._call("read_back", SETTING_ANSWER.validate_python, deadline_s, patient=True)
         except _UnwantedError as error:
             raise InUseError(say("machine.in_use")) from error
         finally:
@@ -161,9 +129,11 @@ class Machine:
 
     async def run_trial(self, tag: str) -> Outcome:
         """Let the machine make a part."""
-        answer = await self._call("run_trial", _Outcome.model_validate, self.terms.adapter.deadlines.trial_s, tag=tag)
+        answer = await self._call(
+            "run_trial", OutcomeAnswer.model_validate, self.terms.adapter.deadlines.trial_s, tag=tag
+        )
         try:
-            return Outcome(answer.valid, _told(dict(answer), "reason"), answer.measurements, answer.photo)
+            return Outcome(answer.valid, told(dict(answer), "reason"), answer.measurements, answer.photo)
         except ValueError as error:
             raise LinkError(say("adapter.nonsense", what=str(error))) from error
 
@@ -216,7 +186,7 @@ class Machine:
             return parse(value)
         except ValidationError as error:
             what = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in error.errors()[:3])
-            raise LinkError(say("adapter.nonsense_to", call=name, what=_line(what))) from error
+            raise LinkError(say("adapter.nonsense_to", call=name, what=line(what))) from error
 
     async def _in_turn(self, call: _Call) -> Any:
         """Calls of one machine never overlap."""
@@ -296,7 +266,7 @@ class Machine:
             answer = json.loads(await asyncio.wait_for(answered, call.deadline_s + GRACE_S))
             _check_number(answer, self._asked)
             if "error" in answer:
-                error, retry = _told(answer, "error"), bool(answer["retry"])
+                error, retry = told(answer, "error"), bool(answer["retry"])
                 if answer.get("not_ready"):
                     raise NotReadyError(error)
                 raise LinkError(error) if retry else RefusedError(error)
@@ -343,25 +313,6 @@ def _check_number(answer: Mapping[str, Any], asked: int) -> None:
     """Only an answer to what was asked last counts: one too many would be the next call's, and so on for ever."""
     if answer["number"] != asked:
         raise ValueError("it answers what was not asked")
-
-
-def _told(answer: Mapping[str, Any], name: str) -> Sentence:
-    """What an adapter says, with the code that it may have; its values are as little trusted as the text."""
-    told = sentence_in(answer, name)
-    return Sentence(_line(told), _line(told.code), {_line(key): _clean(value) for key, value in told.values.items()})
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {_line(key): _clean(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_clean(one) for one in value]
-    return value if isinstance(value, int | float) or value is None else _line(value)
-
-
-def _line(text: object) -> str:
-    """What an adapter says, on one line that can be written down and shown: no escape sequences, not too long."""
-    return on_one_line(str(text)[: 2 * MOST_LETTERS])[:MOST_LETTERS]
 
 
 class _Incoming:

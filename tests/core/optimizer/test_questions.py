@@ -1,8 +1,10 @@
 from dataclasses import replace
 
+import pytest
+
 from tests.core.helpers import LIGHT, run
 from tuner import Continuous, Optimizer, Space
-from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.strategy import Asking
 
 LINE = Space([Continuous("x", 0, 1)])
@@ -112,42 +114,84 @@ def test_the_duel_that_made_the_champion_is_repeated_first_then_one_that_was_ask
     assert len(asked) == 1
 
 
+def tuned(tray, *judged):
+    """An optimiser that was told one part after the other, each with what was said before the next was made."""
+    optimizer = Optimizer(LINE, strategy=LIGHT, tray=tray, looks_per_part=1.0)
+    for number, said in enumerate(judged, 1):
+        optimizer.tell_outcome(optimizer.add({"x": number / 10}), True)
+        for winner, loser in said:
+            optimizer.tell_judgment(winner, loser)
+    return optimizer
+
+
+FALLEN = [], [(2, 1)], [(3, 2)], [(3, 4)], [(3, 5)], [(3, 6)], [(3, 7)], [(3, 8)]
+
+
 def test_a_tray_keeps_the_champion_the_newest_part_and_whom_the_champion_beat():
-    optimizer = told(8)
-    for winner, loser in ((2, 1), (3, 2), (3, 4), (3, 5), (3, 6), (3, 7), (3, 8)):
-        optimizer.tell_judgment(winner, loser)
-    asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
-    assert sorted(asked.at_hand(None)) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert asked.at_hand(5) == [3, 8, 2, 7, 6]
-    assert asked.at_hand(2) == [3, 8]
-    assert asked.at_hand(1) == asked.at_hand(0) == [3]
+    assert tuned(None, *FALLEN).hand is None
+    assert tuned(8, *FALLEN).hand == (1, 2, 3, 4, 5, 6, 7, 8)
+    assert tuned(4, *FALLEN).hand == (2, 3, 7, 8)
+    assert tuned(2, *FALLEN).hand == (3, 8)
+    assert tuned(1, *FALLEN).hand == tuned(0, *FALLEN).hand == (3,)
 
 
 def test_a_part_that_just_became_champion_is_kept_with_the_one_it_beat():
-    optimizer = told(3)
-    optimizer.tell_judgment(2, 1)
-    optimizer.tell_judgment(3, 2)
-    asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
-    assert asked.at_hand(2) == [3, 2]
+    assert tuned(2, [], [(2, 1)], [(3, 2)]).hand == (2, 3)
 
 
-def test_a_part_that_was_thrown_away_does_not_come_back_and_is_asked_about_no_more():
-    optimizer = told(4)
-    for winner, loser in ((2, 1), (3, 2), (3, 4), (2, 3), (2, 3)):  # two parts are kept: 2 was gone before 4 was judged
-        optimizer.tell_judgment(winner, loser)
-    asked = Asked(list(optimizer.ledger.trials.values()), optimizer.ledger.active, *optimizer.ledger.decided)
-    assert asked.champion == 2
-    assert sorted(asked.at_hand(2)) == [3, 4]
-    optimizer.tray = 2
-    assert optimizer.ask().opponent in (3, 4)
-    assert optimizer.question() is None or {optimizer.question().number, optimizer.question().opponent} <= {3, 4}
+@pytest.mark.parametrize("tray", [1, 2, 3])
+def test_what_was_put_away_is_asked_about_no_more_whatever_is_taken_back_or_left_out(tray):
+    for late in (lambda one: one.retract(3), lambda one: one.retract(2), lambda one: one.exclude(3)):
+        optimizer = tuned(tray, *FALLEN)
+        hand = set(optimizer.hand)
+        late(optimizer)
+        asked = []
+        while (question := optimizer.question()) is not None:
+            assert {question.number, question.opponent} <= hand
+            asked.append(question)
+            optimizer.tell_judgment(question.number, question.opponent)
+        assert len(asked) <= 1
+        assert set(optimizer.hand) <= hand
+
+
+def test_the_next_part_is_compared_with_one_that_is_kept_although_a_champion_of_before_reigns_again():
+    optimizer = tuned(2, *FALLEN)
+    optimizer.retract(2)
+    assert optimizer.ledger.champion == 2
+    proposal = optimizer.ask()
+    assert proposal.opponent in (3, 8)
+    optimizer.tell_outcome(proposal.number, True)
+    question = optimizer.question()
+    assert {question.number, question.opponent} <= {3, 8, proposal.number}
 
 
 def test_with_a_tray_a_tie_does_not_make_a_champion_of_a_part_that_people_threw_away():
-    optimizer = told(4)
-    optimizer.tell_judgment(2, 1)
-    optimizer.tell_tie(2, 3)
-    optimizer.tell_judgment(2, 4)
     for tray in (1, 2, 3):
-        optimizer.tray = tray
+        optimizer = tuned(tray, [], [(2, 1)], [], [])
+        optimizer.tell_tie(2, 3)
+        optimizer.tell_judgment(2, 4)
         assert optimizer.ask().opponent == 2
+
+
+def test_what_is_kept_is_part_of_the_state():
+    optimizer = tuned(3, *FALLEN)
+    optimizer.retract(2)
+    copy = Optimizer.from_state(LINE, optimizer.state(), strategy=LIGHT)
+    assert copy.hand == optimizer.hand
+    assert copy.question() == optimizer.question()
+    before = {**optimizer.state()}
+    del before["hand"]
+    assert Optimizer.from_state(LINE, before, strategy=LIGHT).hand == (1, 2, 3, 4, 5, 6, 7, 8)
+
+
+def test_the_champion_is_the_one_that_a_recommendation_names_as_soon_as_something_was_asked():
+    optimizer = Optimizer(LINE, strategy=LIGHT, seed=3)
+    for part in range(8):
+        number = optimizer.add({"x": (0.37 * part) % 1.0})
+        optimizer.tell_outcome(number, True)
+        while (question := optimizer.question()) is not None:
+            if (question.number + question.opponent) % 2:
+                optimizer.tell_tie(question.number, question.opponent)
+            else:
+                optimizer.tell_judgment(question.number, question.opponent)
+        assert optimizer.champion == optimizer.recommendation().champion

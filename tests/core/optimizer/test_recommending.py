@@ -138,3 +138,13 @@ def test_a_known_good_setting_whose_first_part_was_scrap_by_chance_is_still_what
     best = optimizer.recommendation()
     assert best.known_good == 2
     assert best.better_than_known_good is None or best.better_than_known_good >= LIGHT.telling.believed
+
+
+def test_before_the_first_scrap_too_a_recommendation_lies_where_parts_are_likely_if_any_trial_does():
+    optimizer = told(LINE, [{"x": x} for x in (2.0, 2.2, 2.4, 2.1, 2.3, 9.9)], [(2, 1), (3, 2), (6, 3), (3, 4), (3, 5)])
+    known, safe = optimizer.learned(), LIGHT.telling.recommended_validity
+    valid = known.valid_probability(known.ledger.rows(known.ledger.usable))
+    assert known.border is None
+    assert known.champion_id == 6
+    assert valid.max() >= safe > valid[5]
+    assert optimizer.recommendation().p_valid >= safe

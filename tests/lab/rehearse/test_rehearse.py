@@ -126,7 +126,9 @@ def test_traps_that_rehearsals_show_are_named(one):
     assert "nozzle: 'slot' was tried at most once in 4 of 4 rehearsals" in said
     assert "most rehearsals ended no better than the known-good setting" in said
     held = type(one)(**{**values, "mode": "Held", "reason": "the way is too long"})
-    assert "1 of 1 rehearsals were held: the way is too long" in "\n".join(rehearsed(campaign(), [held]))
+    assert "1 of 1 rehearsals were held, such as this one: the way is too long" in "\n".join(
+        rehearsed(campaign(), [held])
+    )
 
 
 def test_what_to_expect_is_told_with_what_a_budget_buys(one):

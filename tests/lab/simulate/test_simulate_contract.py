@@ -32,6 +32,18 @@ def test_runs_are_counted_against_the_contract_with_holds_and_why():
     ]
 
 
+def test_holds_of_one_kind_are_counted_together_whatever_their_numbers():
+    runs = [
+        Run(
+            "Held", say("contract.do_budget", why=say("contract.budget", budget=2, parts=parts), name="press"), 2, parts
+        )
+        for parts in (19, 12, 18, 12, 15)
+    ]
+    lines = list(Kept(ScrapContract(rate=0.1, budget=2), 20).lines(runs))
+    why = say("contract.budget", budget=2, parts=12)
+    assert lines[2:] == [f"  held in 5 of 5 runs, after 12 parts at the earliest: {why}"]
+
+
 def test_a_fault_is_no_hold_of_the_contract():
     lines = list(Kept(ScrapContract(rate=0.1), 20).lines([Run("Held", "dark", 0, 3)]))
     assert lines[-1] == "  held in none"

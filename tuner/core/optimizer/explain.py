@@ -10,8 +10,9 @@ from scipy.special import expit, logit, ndtri
 from tuner.basics.sentences import Sentence, say
 from tuner.core.linalg import FloatArray
 from tuner.core.optimizer.ledger import Ledger
+from tuner.core.optimizer.proposer import Choice as Chosen
 from tuner.core.optimizer.proposer import Knowledge, centres
-from tuner.core.optimizer.records import Judgment
+from tuner.core.optimizer.records import Judgment, Proposal
 from tuner.core.optimizer.search import candidates
 from tuner.core.optimizer.strategy import Strategy, Telling
 from tuner.core.space.parameters import Choice
@@ -27,6 +28,34 @@ def chance_better(known: Knowledge, row: FloatArray, opponent: FloatArray, numbe
     """
     chance = float(known.model.win_probability(row[None], opponent)[0])
     return float(expit(numbers.lucky * logit(chance))) if best else chance
+
+
+def proposal_of(known: Knowledge, chosen: Chosen, numbers: Telling) -> Proposal:
+    """Return what was chosen, as people see it: with its chances and the reason."""
+    # a chooser of somebody else may not know of a restriction
+    row = chosen.row if known.ground is None else known.ground.snap(chosen.row[None])[0]
+    against, trials, space = chosen.opponent or known.champion_id, known.ledger.trials, known.ledger.space
+    before = None if against is None else trials[against].setting
+    at = None if before is None else space.encode(before)
+    best, better = chosen.kind == "refine", None
+    if at is not None and known.data.m:
+        better = chance_better(known, row, at, numbers, best=best)
+    assured = chosen.assured
+    valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
+    gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
+    distance = float(gaps.min()) if len(gaps) else None
+    setting = known.space.decode(row)
+    return Proposal(
+        number=len(trials) + 1,
+        setting=setting,
+        kind=chosen.kind,
+        opponent=against,
+        reason=sentence(chosen.kind, setting, before, better, valid, distance, space),
+        p_better=better,
+        p_valid=valid,
+        distance=distance,
+        assured=assured,
+    )
 
 
 def sentence(

@@ -9,21 +9,20 @@ import numpy as np
 
 from tuner.core.optimizer.champion import standing
 from tuner.core.optimizer.contract import Account, Strictness, agree, outcomes_of, settle
-from tuner.core.optimizer.explain import Outlook, chance_better, cycles, importance, outlook, resolving_duel, sentence
+from tuner.core.optimizer.explain import Outlook, cycles, importance, outlook, proposal_of, resolving_duel
 from tuner.core.optimizer.fit_json import fit_from, fit_json
 from tuner.core.optimizer.growth import recommending_within
 from tuner.core.optimizer.learner import Aim, Chooser, Learner, Remembering, choose_next
 from tuner.core.optimizer.ledger import Ledger
 from tuner.core.optimizer.proposer import (
     AcquisitionName,
-    Choice,
     Fits,
     Knowledge,
     ValidityName,
     is_eiig,
     learn,
 )
-from tuner.core.optimizer.questions import Asked, Question
+from tuner.core.optimizer.questions import Asked, Question, put_away
 from tuner.core.optimizer.recommending import recommended, recommended_setting
 from tuner.core.optimizer.records import (
     FITS,
@@ -52,7 +51,8 @@ class Optimizer:
 
     Args:
         space: The parameters and their constraints.
-        seed: The same seed and the same words give the same proposals, bit for bit.
+        seed: The same seed and the same words give the same proposals, bit for bit: on one machine, with the same
+            packages and number of BLAS threads (OPENBLAS_NUM_THREADS=1, set before numpy is imported, is fastest too).
         acquisition: "auto", or one of ucb, thompson, eiig, ei, eubo, hb-ei; "eiig-0.5" sets EIIG's k (0.1).
         validity: "auto" and "separate": a latent function of its own; "shared": the paper's one latent; "none".
         budget: How many trials there will be; it shapes the design and how risks are taken.
@@ -110,6 +110,7 @@ class Optimizer:
         self._learner, self._chooser = Remembering(learner), chooser
         self.ledger = Ledger(space)
         self._asks = 0
+        self._hand: tuple[int, ...] = ()
         self._fits = Fits()
         self._leader: int | None = None
 
@@ -163,6 +164,9 @@ class Optimizer:
     def tell_outcome(self, number: int, valid: bool, reason: str | None = None) -> None:
         """Tell whether a trial made a part."""
         self.ledger.outcome(number, valid, reason)
+        if valid and number not in self._hand:
+            self._hand = (*self._hand, int(number))
+            self._put_away(2)  # it stays until it is judged
 
     def tell_judgment(
         self, winner: int, loser: int, operator: str | None = None, *, clearly: bool | None = None
@@ -175,11 +179,25 @@ class Optimizer:
             operator: Who says so.
             clearly: Whether it is clearly better: False says that it is, but not clearly; None that nobody asked.
         """
-        return self.ledger.judge(winner, loser, clearly=clearly, operator=operator)
+        judgment = self.ledger.judge(winner, loser, clearly=clearly, operator=operator)
+        self._put_away(1)
+        return judgment
 
     def tell_tie(self, left: int, right: int, operator: str | None = None) -> int:
         """Tell that the judge could not say which is better; return the judgment's number."""
-        return self.ledger.judge(left, right, tie=True, operator=operator)
+        judgment = self.ledger.judge(left, right, tie=True, operator=operator)
+        self._put_away(1)
+        return judgment
+
+    def _put_away(self, least: int) -> None:
+        """Keep as many parts as the tray takes."""
+        if self.tray is not None:
+            self._hand = put_away(self._hand, self.champion, self.ledger.decided[1], max(self.tray, least))
+
+    @property
+    def hand(self) -> tuple[int, ...] | None:
+        """The trials whose parts are still there to be compared, oldest first; None: all."""
+        return None if self.tray is None else self._hand
 
     def retract(self, number: int) -> None:
         """Take a judgment back."""
@@ -194,7 +212,8 @@ class Optimizer:
         """The best trial so far, or None.
 
         It is the one that won its duels; where the judges' answers are doubted, go in a circle, or some were ties, the
-        one that the model believed best when it was asked last, while something that was said of it counts.
+        one that the model believed best when it was fitted last (`ask`, `question`, `recommendation`), while something
+        that was said of it counts.
         """
         candidates = [trial.number for trial in self.ledger.usable]
         return standing(self._leader, candidates, self.ledger.active) or self.ledger.champion
@@ -206,13 +225,14 @@ class Optimizer:
         """Return everything told so far, fitted by the learner."""
         seed = self.seed * 1_000_003 + self._asks
         known = self._learner(self.ledger, self.strategy, self._fits, self.validity, seed)
-        return known if self.tray is None else replace(known, at_hand=tuple(self._asked.at_hand(self.tray)))
+        return replace(known, at_hand=self.hand)
 
     def _propose(self, known: Knowledge, ground: Space | None) -> Proposal:
         aim = Aim(self.acquisition, self.budget, self._risk(), self.contract)
         if ground is not None:
             known = replace(known, ground=ground)
-        proposal = self._explained(known, self._chooser(known, self.strategy, aim, self._rng(0)))
+        chosen = self._chooser(known, self.strategy, aim, self._rng(0))
+        proposal = proposal_of(known, chosen, self.strategy.telling)
         self.ledger.add_proposal(proposal)
         self._asks += 1
         self._remember(known)
@@ -220,7 +240,11 @@ class Optimizer:
 
     def _remember(self, known: Knowledge) -> None:
         self._fits = known.fits
+        self._lead(known)
+
+    def _lead(self, known: Knowledge) -> Knowledge:
         self._leader = known.champion_id if known.led_by_model else None
+        return known
 
     def _risk(self) -> float:
         own = [t for t in self.ledger.trials.values() if not t.earlier and t.excluded != REJECTED]
@@ -228,32 +252,6 @@ class Optimizer:
         budget = None if self.budget is None else self.budget - (len(own) - len(asked))
         scrap = sum(t.valid is False for t in asked)
         return self.strategy.allowed_risk(scrap, len(asked), budget, self.scrap_budget)
-
-    def _explained(self, known: Knowledge, chosen: Choice) -> Proposal:
-        # a chooser of somebody else may not know of a restriction
-        row, kind = (chosen.row if known.ground is None else known.ground.snap(chosen.row[None])[0]), chosen.kind
-        against = known.champion_id if chosen.opponent is None else chosen.opponent
-        before = None if against is None else self.ledger.trials[against].setting
-        at = None if before is None else self.space.encode(before)
-        best, numbers = kind == "refine", self.strategy.telling
-        better = None if at is None or not known.data.m else chance_better(known, row, at, numbers, best=best)
-        assured = chosen.assured
-        valid = float(known.valid_probability(row[None])[0]) if assured is None else 1.0 - assured.risk
-        gaps = np.sqrt(((known.tried - row) ** 2).sum(axis=1))
-        distance = float(gaps.min()) if len(gaps) else None
-        setting = known.space.decode(row)
-        reason = sentence(kind, setting, before, better, valid, distance, self.space)
-        return Proposal(
-            number=len(self.ledger.trials) + 1,
-            setting=setting,
-            kind=kind,
-            opponent=against,
-            reason=reason,
-            p_better=better,
-            p_valid=valid,
-            distance=distance,
-            assured=assured,
-        )
 
     @property
     def account(self) -> Account | None:
@@ -268,7 +266,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        return recommended_setting(self.learned().with_champion(), self.strategy, self._rng(1))
+        return recommended_setting(self._lead(self.learned().with_champion()), self.strategy, self._rng(1))
 
     def recommendation(self, known: Knowledge | None = None) -> Recommended:
         """Return the setting believed best where parts are likely, with its evidence and its process window.
@@ -279,7 +277,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        return recommended((known or self.learned()).with_champion(), self.strategy, self._rng(1))
+        return recommended(self._lead((known or self.learned()).with_champion()), self.strategy, self._rng(1))
 
     def question(self) -> Question | None:
         """Return the next duel worth asking, or None.
@@ -314,7 +312,7 @@ class Optimizer:
     @property
     def _asked(self) -> Asked:
         trials = list(self.ledger.trials.values())
-        return Asked(trials, self.ledger.active, *self.ledger.decided)
+        return Asked(trials, self.ledger.active, *self.ledger.decided, hand=self.hand)
 
     def _question(self) -> Question | None:
         """What the model wants to ask; it is fitted only if there may be a question."""
@@ -323,7 +321,7 @@ class Optimizer:
         may_ask = numbers.repeat_after is None and self.looks_per_part > 1.0 and bool(asked.own)
         if not may_ask or looks + numbers.credit_looks < 1.0:
             return None
-        return model_question(self.learned(), looks, numbers)
+        return model_question(self._lead(self.learned()), looks, numbers)
 
     def operators(self) -> dict[str | None, float]:
         """Return the noise of each operator who has judged, relative to the first: a careless one has more."""
@@ -354,7 +352,7 @@ class Optimizer:
         return Memory(asks=self._asks, leader=self._leader, doubted=self._fits.doubted, fits=fits)
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain JSON data; `from_state` goes on from there, bit for bit."""
+        """Return everything as plain JSON data; `from_state` goes on from there, bit for bit (see `seed`)."""
         trials, judgments = (tuple(told.values()) for told in (self.ledger.trials, self.ledger.judgments))
         return OptimizerState.of(self, trials=trials, judgments=judgments, **self.memory.to_json()).to_json()
 
@@ -377,6 +375,8 @@ class Optimizer:
             seam: dict[str, Any] = {"strategy": strategy, "learner": learner, "chooser": chooser}
             optimizer = cls(space, **seam, **{name: getattr(told, name) for name in OPTIONS})
             optimizer.ledger = Ledger.rebuilt(space, told.trials, told.judgments)
+            made = (trial.number for trial in optimizer.ledger.usable)
+            optimizer._hand = tuple(made) if told.hand is None else tuple(_whole("hand", one) for one in told.hand)
             optimizer._asks = _whole("asks", told.asks)
             fitted = {name: fit_from(told.fits[name], space) for name in FITS}
             optimizer._fits = Fits(doubted=told.doubted is True, **fitted)

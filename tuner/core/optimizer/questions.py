@@ -7,10 +7,9 @@ What only the model can tell, which answers are suspicious and what to compare f
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from functools import cached_property
 from typing import Literal
 
-from tuner.core.optimizer.champion import champion_of
 from tuner.core.optimizer.records import Judgment, Record, Trial
 
 Why = Literal["new", "repeat", "reduel", "again", "compare"]
@@ -46,12 +45,14 @@ class Asked:
         judgments: The answers that count.
         champion: The trial that won its duels, whomever the model believes best: the model asks by the same rule.
         deciding: The answer that made it that, if one did.
+        hand: The trials whose parts are still there to be compared; None: all.
     """
 
     trials: Sequence[Trial]
     judgments: Sequence[Judgment]
     champion: int | None
     deciding: Judgment | None
+    hand: Sequence[int] | None = None
 
     def question(self, *, repeat_after: int | None, reduel: int | None = None) -> Question | None:
         """Return the duel to ask that needs no model, or None.
@@ -63,37 +64,28 @@ class Asked:
         if self.champion is None:
             return None
         judged = frozenset[int]().union(*(j.pair for j in self.judgments))
-        usable = {trial.number for trial in self.trials if trial.usable}
         for trial in self.trials:
-            if trial.usable and not trial.earlier and trial.number not in judged and trial.number != self.champion:
-                opponent = trial.opponent if trial.opponent in usable else self.champion
+            if trial.earlier or trial.number in judged or trial.number == self.champion or not self.kept(trial.number):
+                continue
+            opponent = next((n for n in (trial.opponent, self.champion) if n is not None and self.kept(n)), None)
+            if opponent is None:  # both were thrown away
+                opponent = next((n for n in reversed(self.hand or ()) if n != trial.number and self.kept(n)), None)
+            if opponent is not None:
                 return Question(trial.number, opponent)
         if reduel is not None and (pair := self._reduel(reduel)) is not None:
             return Question(*pair, repeat=True, why="reduel")
-        if repeat_after and self._since_repeat() >= repeat_after:
-            return Question(*self._repeat(), repeat=True, why="repeat")
+        if repeat_after and self._since_repeat() >= repeat_after and (pair := self._repeat()) is not None:
+            return Question(*pair, repeat=True, why="repeat")
         return None
 
-    def at_hand(self, tray: int | None) -> list[int]:
-        """Return the parts at hand where so many are kept: the champion's, the newest, whom it beat, others.
+    def kept(self, *numbers: int) -> bool:
+        """Whether the parts of these trials are there and count."""
+        return self._kept.issuperset(numbers)
 
-        None: all are. The champion's is kept in any case. The newer of the others go last. What was thrown away does
-        not come back, not even where it is the champion's by later answers.
-        """
-        usable = [trial.number for trial in self.trials if trial.usable and not trial.earlier]
-        if tray is None:
-            return usable
-        hand: list[int] = []
-        own = self.own
-        for place, newest in enumerate(usable):
-            hand.append(newest)
-            # when it was made, and must stay until it is judged, and after that
-            for least, unsaid in ((2, usable[place:]), (1, usable[place + 1 :])):
-                champion, deciding = champion_of(usable[: place + 1], _before(own, frozenset(unsaid)))
-                beaten = () if deciding is None else deciding.pair
-                order = dict.fromkeys([champion, newest, *beaten, *sorted(hand, reverse=True)])
-                hand = [number for number in order if number in hand][: max(tray, least)]
-        return hand
+    @cached_property
+    def _kept(self) -> frozenset[int]:
+        usable = frozenset(trial.number for trial in self.trials if trial.usable)
+        return usable if self.hand is None else usable.intersection(self.hand)
 
     def looks_left(self, looks_per_part: float) -> float:
         """How many looks the parts made so far allow beyond those that there were."""
@@ -108,7 +100,7 @@ class Asked:
 
     def _reduel(self, number: int) -> tuple[int, int] | None:
         """The trial and the one it followed as champion, or whom it met last."""
-        met = [j for j in self.judgments if number in j.pair]
+        met = [j for j in self.judgments if number in j.pair and self.kept(*j.pair)]
         if not met:
             return None
         judgment = self.deciding if self.deciding in met else met[-1]
@@ -123,9 +115,11 @@ class Asked:
             seen.add(judgment.pair)
         return since
 
-    def _repeat(self) -> tuple[int, int]:
-        """The duel that made the champion, if it was asked once; else the latest of those asked least."""
-        own = self.own
+    def _repeat(self) -> tuple[int, int] | None:
+        """The duel that made the champion, if it was asked once; else the latest of those asked least; None: gone."""
+        own = [judgment for judgment in self.own if self.kept(*judgment.pair)]
+        if not own:
+            return None
         asked = Counter(j.pair for j in own)
 
         def worth(judgment: Judgment) -> tuple[bool, int, int]:
@@ -136,6 +130,15 @@ class Asked:
         return best.order
 
 
-def _before(judgments: Sequence[Judgment], trials: frozenset[int]) -> list[Judgment]:
-    """Return the judgments up to the first one about any of these trials."""
-    return list(takewhile(lambda judgment: not judgment.pair & trials, judgments))
+def put_away(hand: Sequence[int], champion: int | None, deciding: Judgment | None, most: int | None) -> tuple[int, ...]:
+    """Return which parts are kept of those at hand, oldest first: the champion's, the newest, whom it beat, others.
+
+    None: all are. The newer of the others go last. What was put away does not come back, whatever is said or taken
+    back later.
+    """
+    if most is None or len(hand) <= most:
+        return tuple(hand)
+    beaten = () if deciding is None else deciding.pair
+    order = dict.fromkeys([champion, hand[-1], *beaten, *reversed(hand)])
+    kept = [number for number in order if number in hand][:most]
+    return tuple(number for number in hand if number in kept)

@@ -91,22 +91,19 @@ def _best(known: Knowledge, strategy: Strategy, rng: np.random.Generator) -> tup
     numbers, usable = strategy.telling, known.ledger.usable
     rows = known.ledger.rows(usable)
     goal: Acquisition = known.expected
-    least, likely = 0.0, np.ones(len(rows), dtype=bool)
-    if known.border is not None:
-        valid = known.valid_probability(rows)
-        least = numbers.recommended_validity
-        if valid.max() < least:
-            trial = _first(known, usable, rows, valid >= valid.max() - numbers.window_slack)
-            return known.ledger.rows([trial])[0], trial.number
-        likely = valid >= least
+    least, valid = numbers.recommended_validity, known.valid_probability(rows)
+    if valid.max() < least:
+        trial = _first(known, usable, rows, valid >= valid.max() - numbers.window_slack)
+        return known.ledger.rows([trial])[0], trial.number
+    if known.validity is not None:
         # a climb ends on the floor, within a rounding on either side of it
-        goal = Sum((goal, Threshold(known.border, least + 1e-9, strategy.acquiring.steepness)))
-    trial = _first(known, usable, rows, likely)
+        goal = Sum((goal, Threshold(known.validity, least + 1e-9, strategy.acquiring.steepness)))
+    trial = _first(known, usable, rows, valid >= least)
     centre = known.ledger.rows([trial])[0]
     beside = _beside(known, strategy, centre, goal, rng)
     if trial.number != known.champion_id:
         beside += _beside(known, strategy, known.champion, goal, rng)
-    found = [centre, *(row for row in beside if known.border is None or known.valid_probability(row[None])[0] >= least)]
+    found = [centre, *(row for row in beside if known.valid_probability(row[None])[0] >= least)]
     place = int(np.argmax(goal.values(np.array(found))))
     return (centre, trial.number) if not place or (found[place] == centre).all() else (found[place], None)
 

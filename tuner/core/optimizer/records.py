@@ -19,6 +19,7 @@ FITS = ("preference", "validity", "unsteady")
 REJECTED = "rejected"  # why a trial is left out that an engineer refused: it made no scrap, and nobody wants its like
 LATER = (
     "tray",
+    "hand",
     "looks_per_part",
     "scrap_rate",
     "strictness",
@@ -307,7 +308,11 @@ class Memory(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerState(Memory):
-    """Everything an optimiser knows but the space; its JSON form is what `Optimizer.state` returns."""
+    """Everything an optimiser knows but the space; its JSON form is what `Optimizer.state` returns.
+
+    Attributes:
+        hand: The trials whose parts are still there to be compared, oldest first; None: all.
+    """
 
     version: int = STATE_VERSION
     seed: int
@@ -319,6 +324,7 @@ class OptimizerState(Memory):
     strictness: str = "expected"
     confidence: float = 0.95
     tray: int | None = None
+    hand: tuple[int, ...] | None = None
     looks_per_part: float = 1.5
     trials: tuple[Trial, ...] = ()
     judgments: tuple[Judgment, ...] = ()
@@ -335,7 +341,8 @@ class OptimizerState(Memory):
         first = data["version"] == 1
         trials = tuple(Trial.from_json(_trial_of_1(one) if first else one) for one in told["trials"])
         judgments = tuple(Judgment.from_json(_judgment_of_1(one) if first else one) for one in told["judgments"])
-        return cls(**{**told, "version": STATE_VERSION, "trials": trials, "judgments": judgments})
+        hand = None if told.get("hand") is None else tuple(told["hand"])
+        return cls(**{**told, "version": STATE_VERSION, "hand": hand, "trials": trials, "judgments": judgments})
 
 
 def _trial_of_1(data: Mapping[str, Any]) -> dict[str, Any]:

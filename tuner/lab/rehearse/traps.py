@@ -13,6 +13,7 @@ from tuner.core.space.parameters import SpaceError
 from tuner.core.space.space import Space
 from tuner.gate.plan import MOST_MOVES, RAMP_S
 from tuner.lab.rehearse.run import Rehearsal
+from tuner.lab.simulate.contract import by_reason
 
 LEAST_TRIALS = 5  # for each parameter; a choice counts one less than it has options
 LEAST_TRIES = 4  # of each option of a choice
@@ -84,9 +85,8 @@ def _ramps(campaign: Campaign) -> Iterator[str]:
 
 def rehearsed(campaign: Campaign, runs: Sequence[Rehearsal]) -> Iterator[str]:
     """Sentences on what the rehearsals with the campaign's own budget show."""
-    broken = [run for run in runs if run.mode != "Complete"]
-    if broken:
-        yield f"{len(broken)} of {len(runs)} rehearsals were held: {told_why(broken[0].reason)}"
+    for alike in by_reason([run for run in runs if run.mode != "Complete"]):
+        yield f"{len(alike)} of {len(runs)} rehearsals were held, such as this one: {told_why(alike[0].reason)}"
     short = [run for run in runs if run.mode == "Complete" and run.trials < run.budget]
     if len(short) * 4 >= len(runs):
         yield (

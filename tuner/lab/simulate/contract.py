@@ -1,14 +1,13 @@
 """What runs without a real machine come to under a scrap contract, in sentences: of `tuner simulate` and `rehearse`."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from tuner.basics.text import counted
 from tuner.basics.vocabulary import Mode
-from tuner.campaign.contract_words import agreed_scrap, agreed_sentences, told_why
+from tuner.campaign.contract_words import agreed_scrap, agreed_sentences, kind_of, told_why
 from tuner.config.campaign import Campaign, ScrapContract
 
 
@@ -30,6 +29,9 @@ class Run(Protocol):
     @property
     def trials(self) -> int:
         """How many parts were made."""
+
+
+R = TypeVar("R", bound=Run)
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,16 @@ class Kept:
         if kept < len(runs):
             yield "  beyond the count a run goes on with known ground; to hold there, set budget in [campaign.scrap]"
         held = [run for run in runs if run.mode == Mode.HELD and told_why(run.reason) != run.reason]
-        for why, times in Counter(told_why(run.reason) for run in held).most_common(3):
-            parts = [run.trials for run in held if told_why(run.reason) == why]
-            yield f"  held in {times} of {counted(len(runs), 'run')}, after {min(parts)} parts at the earliest: {why}"
+        for alike in by_reason(held):
+            when = f"after {counted(alike[0].trials, 'part')} at the earliest"
+            yield f"  held in {len(alike)} of {counted(len(runs), 'run')}, {when}: {told_why(alike[0].reason)}"
         if not held:
             yield "  held in none"
+
+
+def by_reason(runs: Sequence[R]) -> list[list[R]]:
+    """Runs that ended for the same kind of reason together, the most first; in each kind the shortest first."""
+    kinds: dict[str, list[R]] = {}
+    for run in sorted(runs, key=lambda run: run.trials):
+        kinds.setdefault(kind_of(run.reason), []).append(run)
+    return sorted(kinds.values(), key=len, reverse=True)
