@@ -1,6 +1,7 @@
 """How wrong PINs and badges slow down, whose turn it is, and what a session is worth where."""
 
 import asyncio
+import contextlib
 import threading
 
 import pytest
@@ -13,7 +14,7 @@ from tuner.daemon import hashes
 from tuner.daemon.authenticator import authorised
 from tuner.daemon.people import People
 from tuner.daemon.sender import Sender
-from tuner.daemon.tries import NAMELESS_OF_A_CLIENT, RIGHT_OF_A_PERSON, WRONG_ANYWHERE
+from tuner.daemon.tries import NAMELESS_OF_A_CLIENT, RIGHT_OF_A_PERSON, WRONG_ANYWHERE, WRONG_AT_A_CLIENT
 from tuner.daemon.turns import MOST_WAITING, Turns
 from tuner.wire.messages import Request
 from tuner.wire.operations import OPS
@@ -65,6 +66,21 @@ async def test_wrong_pins_at_one_client_keep_nobody_from_signing_in_at_another(p
     for other in (HERE, TABLET, DESK):
         assert (await people.open("anna", "4711", None, other)).name == "anna"
     assert await code_of(people.open("anna", "4711", None, GROUP)) == "slow_down", "what was guessed there still counts"
+
+
+@pytest.mark.asyncio
+async def test_a_right_pin_between_guesses_at_one_client_makes_them_good_there_only_so_often(people, clock):
+    await anna(people)
+    wrong = 0
+    for _ in range(24 * 6):
+        for _ in range(2):
+            wrong += await code_of(people.open("anna", "1", None, GROUP)) == "wrong_pin"
+        with contextlib.suppress(Refusal):
+            await people.open("anna", "4711", None, GROUP)
+        clock.now_s += 600.0
+    assert wrong <= WRONG_AT_A_CLIENT.at_once + clock.now_s / WRONG_AT_A_CLIENT.every_s
+    for other in (HERE, TABLET, DESK):
+        assert (await people.open("anna", "4711", None, other)).name == "anna"
 
 
 @pytest.mark.asyncio

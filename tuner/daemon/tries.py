@@ -19,8 +19,9 @@ class Pace:
     every_s: float
 
 
-# Wrong PINs of one person at all clients together: more than one client alone can try, which makes some twelve in its
-# first quarter of an hour and four an hour from then on; so no single client can keep a person away from all others.
+# Wrong PINs of one person: at one client, where the person's right ones in between make the waits short, and at all of
+# them together. The second is the wider one, so no client alone can keep a person away from the others.
+WRONG_AT_A_CLIENT = Pace(15, 900.0)
 WRONG_ANYWHERE = Pace(30, 300.0)
 RIGHT_OF_A_PERSON = Pace(20, 30.0)  # each writes a line or two
 NAMELESS_OF_A_CLIENT = Pace(60, 1.0)  # badges and unknown names, right or wrong: whose they are is known afterwards
@@ -46,13 +47,14 @@ class Tries:
 
     clock: Callable[[], float]
     _wrong: dict[tuple[str, str], Wrong] = field(default_factory=dict)
-    _paid_until_s: dict[tuple[Pace, str], float] = field(default_factory=dict)
+    _paid_until_s: dict[tuple[Pace, str, str], float] = field(default_factory=dict)
 
     def wait_s(self, client: str, who: str) -> float:
         """How long nothing may be tried, because too much was wrong."""
-        wrong = self._wrong.get((client, who), Wrong())
-        wait_s = wrong.next_s - self.clock()
-        return max(0.0, wait_s, self._lacks_s(WRONG_ANYWHERE, who) if who else 0.0)
+        waits_s = [0.0, self._wrong.get((client, who), Wrong()).next_s - self.clock()]
+        if who:
+            waits_s += [self._lacks_s(WRONG_AT_A_CLIENT, client, who), self._lacks_s(WRONG_ANYWHERE, "", who)]
+        return max(waits_s)
 
     def begin(self, client: str, who: str) -> None:
         """Somebody tries; called before the hash.
@@ -61,10 +63,10 @@ class Tries:
             Refusal: There were so many just now, right ones too.
         """
         if who:
-            self._refuse_beyond(RIGHT_OF_A_PERSON, who)
+            self._refuse_beyond(RIGHT_OF_A_PERSON, "", who)
         else:
-            self._refuse_beyond(NAMELESS_OF_A_CLIENT, client)
-            self._pay(NAMELESS_OF_A_CLIENT, client)
+            self._refuse_beyond(NAMELESS_OF_A_CLIENT, client, "")
+            self._pay(NAMELESS_OF_A_CLIENT, client, "")
 
     def wrong(self, client: str, who: str) -> int:
         """It was wrong; how many in a row there were now."""
@@ -75,7 +77,8 @@ class Tries:
         if wrong.count >= FREE_TRIES:
             wrong.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (wrong.count - FREE_TRIES + 1))
         if who:
-            self._pay(WRONG_ANYWHERE, who)
+            self._pay(WRONG_AT_A_CLIENT, client, who)
+            self._pay(WRONG_ANYWHERE, "", who)
         return wrong.count
 
     def right(self, client: str, who: str, person: str) -> None:
@@ -86,25 +89,26 @@ class Tries:
         """
         if who:
             self._wrong.pop((client, who), None)
-        self._refuse_beyond(RIGHT_OF_A_PERSON, person)
-        self._pay(RIGHT_OF_A_PERSON, person)
+        self._refuse_beyond(RIGHT_OF_A_PERSON, "", person)
+        self._pay(RIGHT_OF_A_PERSON, "", person)
 
     def forget(self, person: str) -> None:
         """The person has another PIN: what was tried says nothing about it."""
-        for key in [key for key in self._wrong if key[1] == person]:
-            del self._wrong[key]
-        self._paid_until_s.pop((WRONG_ANYWHERE, person), None)
+        self._wrong = {key: one for key, one in self._wrong.items() if key[1] != person}
+        self._paid_until_s = {
+            key: at_s for key, at_s in self._paid_until_s.items() if key[0] is RIGHT_OF_A_PERSON or key[2] != person
+        }
 
-    def _refuse_beyond(self, pace: Pace, whose: str) -> None:
-        lacks_s = self._lacks_s(pace, whose)
+    def _refuse_beyond(self, pace: Pace, client: str, who: str) -> None:
+        lacks_s = self._lacks_s(pace, client, who)
         if lacks_s > 0:
             raise Refusal("busy", say("people.too_often", seconds=math.ceil(lacks_s)))
 
-    def _lacks_s(self, pace: Pace, whose: str) -> float:
+    def _lacks_s(self, pace: Pace, client: str, who: str) -> float:
         """How long it is until this pace allows another one."""
-        paid_s = self._paid_until_s.get((pace, whose), -math.inf) - self.clock()
+        paid_s = self._paid_until_s.get((pace, client, who), -math.inf) - self.clock()
         return max(0.0, paid_s - (pace.at_once - 1) * pace.every_s)
 
-    def _pay(self, pace: Pace, whose: str) -> None:
-        known_s = self._paid_until_s.get((pace, whose), -math.inf)
-        self._paid_until_s[pace, whose] = max(known_s, self.clock()) + pace.every_s
+    def _pay(self, pace: Pace, client: str, who: str) -> None:
+        known_s = self._paid_until_s.get((pace, client, who), -math.inf)
+        self._paid_until_s[pace, client, who] = max(known_s, self.clock()) + pace.every_s
