@@ -9,6 +9,7 @@ import pytest
 from tests.daemon.running import better, campaign_text, daemon, reached_at, until
 from tests.patience import PATIENT_S
 from tests.wire.counterpart import free_endpoints
+from tuner.basics.vocabulary import Role
 from tuner.errors import DeniedError
 from tuner.wire.client import Client
 from tuner.wire.errors import RefusedReply
@@ -115,6 +116,22 @@ def test_a_name_that_passes_for_another_is_refused_with_a_sentence(running, keys
     with running.client() as client:
         before = client.snapshot("press")
     assert before.lot != "forged"
+
+
+def test_a_session_of_the_owners_socket_is_worth_nothing_at_the_groups(running):
+    with running.client("ines") as own, as_group(running) as group:
+        own.add_person("carl", Role.ENGINEER, pin="4711")
+        own.session = group.session = own.open_session("carl", "4711").session
+        assert (own.hello().you, own.hello().role) == ("carl", "engineer")
+        assert group.hello().role == "operator"
+        for op in ("people.list", "daemon.stop"):
+            with pytest.raises(RefusedReply) as caught:
+                group.request(op)
+            assert caught.value.code == "locked"
+        group.close_session()
+        group.hold("press")  # it stops a machine all the same
+        assert own.hello().you == "carl"
+        own.resume("press")
 
 
 def test_hello_says_who_one_is_as_the_journal_will(running, keys):

@@ -3,36 +3,26 @@
 import itertools
 import json
 import secrets
-from datetime import UTC, datetime
 
 import pytest
 
 from tests.daemon.running import campaign_text, daemon, until
+from tests.daemon.signing_in import DESK, HERE, NOW, TABLET, Clock, anna, cheap_hashes, code_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
+from tuner.daemon import hashes
 from tuner.daemon import people as module
 from tuner.daemon.people import People
 from tuner.daemon.people_file import PeopleFile, PeopleFileError
+from tuner.daemon.tries import LONGEST_WAIT_S, RIGHT_OF_A_PERSON
 from tuner.errors import DeniedError, TunerError
 from tuner.wire.errors import ReplyError
 from tuner.wire.people import NewPerson
 
-NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
-
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """A hash that costs nothing: what is tested here is who is let in."""
-    monkeypatch.setattr(module, "_pin_hash", lambda pin: f"pin {pin}")
-    monkeypatch.setattr(module, "_verify", lambda hashed, pin: hashed == f"pin {pin}")
-    monkeypatch.setattr(module, "_badge_hash", lambda badge: f"badge {badge}")
-
-
-class Clock:
-    now_s = 0.0
-
-    def __call__(self):
-        return self.now_s
+    cheap_hashes(monkeypatch)
 
 
 @pytest.fixture
@@ -45,34 +35,24 @@ def people(tmp_path, cheap, clock):
     return People(tmp_path, lambda: NOW, clock)
 
 
-async def anna(people, role=Role.OPERATOR, **more):
-    await people.add(NewPerson(name="anna", role=role, language="de", pin="4711", **more), "ines")
-
-
-async def code_of(call):
-    with pytest.raises(Refusal) as caught:
-        await call
-    return caught.value.code
-
-
 @pytest.mark.asyncio
 async def test_a_person_signs_in_with_the_pin_and_gets_no_more_than_the_clients_key_may(people):
     await anna(people, Role.ENGINEER)
-    opened = await people.open("ANNA", "4711", None, "tablet", Role.OPERATOR)
+    opened = await people.open("ANNA", "4711", None, TABLET)
     assert (opened.name, opened.role, opened.language) == ("anna", Role.OPERATOR, "de")
-    assert people.signed_in(opened.session, "tablet").name == "anna"
-    assert people.signed_in(opened.session, "another key") is None
-    assert people.signed_in(opened.session + "x", "tablet") is None
-    assert (await people.open("anna", "4711", None, "desk", Role.ENGINEER)).role is Role.ENGINEER
+    assert people.signed_in(opened.session, TABLET).name == "anna"
+    assert people.signed_in(opened.session, DESK) is None
+    assert people.signed_in(opened.session + "x", TABLET) is None
+    assert (await people.open("anna", "4711", None, DESK)).role is Role.ENGINEER
 
 
 @pytest.mark.asyncio
 async def test_a_badge_says_who_it_is_and_belongs_to_one_person_only(people):
     await anna(people, badge="0042")
-    assert (await people.open(None, None, "0042", "", Role.ENGINEER)).name == "anna"
-    assert await code_of(people.open(None, None, "0043", "", Role.ENGINEER)) == "wrong_pin"
+    assert (await people.open(None, None, "0042", HERE)).name == "anna"
+    assert await code_of(people.open(None, None, "0043", HERE)) == "wrong_pin"
     ben = NewPerson(name="ben", role=Role.VIEWER, badge="0042")
-    assert await code_of(people.add(ben, "ines")) == "exists"
+    assert await code_of(people.add(ben, "ines", HERE.client)) == "exists"
 
 
 @pytest.mark.asyncio
@@ -80,16 +60,16 @@ async def test_wrong_pins_slow_down_also_for_the_right_one_and_more_each_time(pe
     await anna(people)
     waits = []
     for _ in range(12):
-        while await code_of(people.open("anna", "1234", None, "", Role.ENGINEER)) == "slow_down":
+        while await code_of(people.open("anna", "1234", None, HERE)) == "slow_down":
             clock.now_s += 1.0
         waits.append(clock.now_s)
     gaps = [after - before for before, after in itertools.pairwise(waits)]
     assert gaps[:2] == [0.0, 0.0]
     assert gaps[2:] == [min(900.0, 2.0**n) for n in range(1, 10)]
-    assert await code_of(people.open("anna", "4711", None, "", Role.ENGINEER)) == "slow_down"
+    assert await code_of(people.open("anna", "4711", None, HERE)) == "slow_down"
     clock.now_s += 900.0
-    assert (await people.open("anna", "4711", None, "", Role.ENGINEER)).name == "anna"
-    assert await code_of(people.open("anna", "1234", None, "", Role.ENGINEER)) == "wrong_pin"
+    assert (await people.open("anna", "4711", None, HERE)).name == "anna"
+    assert await code_of(people.open("anna", "1234", None, HERE)) == "wrong_pin"
 
 
 @pytest.mark.asyncio
@@ -97,7 +77,7 @@ async def test_an_unknown_name_is_answered_as_a_wrong_pin_is(people):
     await anna(people)
     for name in ("anna", "nobody"):
         with pytest.raises(Refusal) as caught:
-            await people.open(name, "9999", None, "", Role.ENGINEER)
+            await people.open(name, "9999", None, HERE)
         assert caught.value.code == "wrong_pin"
         assert name not in str(caught.value)
 
@@ -105,51 +85,51 @@ async def test_an_unknown_name_is_answered_as_a_wrong_pin_is(people):
 @pytest.mark.asyncio
 async def test_a_session_ends_when_idle_in_the_end_and_by_an_engineer(people, clock):
     await anna(people)
-    first = await people.open("anna", "4711", None, "", Role.ENGINEER)
+    first = await people.open("anna", "4711", None, HERE)
     clock.now_s += people.idle_s
     people.used(first.session)
     clock.now_s += people.idle_s
-    assert people.signed_in(first.session, "") is not None
+    assert people.signed_in(first.session, HERE) is not None
     clock.now_s += 1.0
-    assert people.signed_in(first.session, "") is None
+    assert people.signed_in(first.session, HERE) is None
 
-    second = await people.open("anna", "4711", None, "", Role.ENGINEER)
+    second = await people.open("anna", "4711", None, HERE)
     opened_s = clock.now_s
     while clock.now_s - opened_s < people.longest_s:
-        assert people.signed_in(second.session, "") is not None
+        assert people.signed_in(second.session, HERE) is not None
         clock.now_s += people.idle_s
         people.used(second.session)
     clock.now_s += 1.0
-    assert people.signed_in(second.session, "") is None
+    assert people.signed_in(second.session, HERE) is None
 
-    third = await people.open("anna", "4711", None, "", Role.ENGINEER)
+    third = await people.open("anna", "4711", None, HERE)
     assert people.end(third.number, "ines").sessions == []
-    assert people.signed_in(third.session, "") is None
+    assert people.signed_in(third.session, HERE) is None
 
 
 @pytest.mark.asyncio
 async def test_who_is_disabled_is_signed_out_and_cannot_come_back(people):
     await anna(people)
-    opened = await people.open("anna", "4711", None, "", Role.ENGINEER)
+    opened = await people.open("anna", "4711", None, HERE)
     await people.disable("anna", "ines", disabled=True)
-    assert people.signed_in(opened.session, "") is None
-    assert await code_of(people.open("anna", "4711", None, "", Role.ENGINEER)) == "wrong_pin"
+    assert people.signed_in(opened.session, HERE) is None
+    assert await code_of(people.open("anna", "4711", None, HERE)) == "wrong_pin"
     await people.disable("anna", "ines", disabled=False)
-    assert (await people.open("anna", "4711", None, "", Role.ENGINEER)).name == "anna"
+    assert (await people.open("anna", "4711", None, HERE)).name == "anna"
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("pin", ["123", "1234", "9876", "0000", "12ab", "1" * 13, "٤٧١١"])
 async def test_a_pin_that_anybody_tries_first_is_refused(people, pin):
     body = NewPerson(name="anna", role=Role.OPERATOR, pin=pin)
-    assert await code_of(people.add(body, "ines")) == "bad_request"
+    assert await code_of(people.add(body, "ines", HERE.client)) == "bad_request"
 
 
 @pytest.mark.asyncio
 async def test_the_file_tells_what_happened_and_never_a_secret(people, tmp_path):
     await anna(people)
-    opened = await people.open("anna", "4711", None, "tablet", Role.ENGINEER)
-    people.close(opened.session)
+    opened = await people.open("anna", "4711", None, TABLET)
+    people.close(opened.session, TABLET)
     await people.disable("anna", "ines", disabled=True)
     lines = [json.loads(line) for line in (tmp_path / "people.jsonl").read_text().splitlines()]
     assert [line["type"] for line in lines] == ["person_added", "signed_in", "signed_out", "person_disabled"]
@@ -177,21 +157,26 @@ async def test_a_torn_last_line_costs_nothing_and_a_changed_one_is_noticed(peopl
 @pytest.mark.asyncio
 async def test_a_request_that_is_sent_again_is_done_once(people):
     body = NewPerson(name="anna", role=Role.OPERATOR, pin="4711")
+
+    def add():
+        return people.add(body, "ines", HERE.client)
+
     for _ in range(2):
-        assert len((await people.once(("", "the same id"), "add", lambda: people.add(body, "ines"))).people) == 1
-    assert await code_of(people.once(("", "another id"), "add", lambda: people.add(body, "ines"))) == "exists"
+        assert len((await people.once("", "the same id", "add", add)).people) == 1
+    assert await code_of(people.once("", "another id", "add", add)) == "exists"
 
 
 @pytest.mark.asyncio
 async def test_one_person_cannot_take_all_sessions(people, clock):
     await anna(people)
-    await people.add(NewPerson(name="ben", role=Role.OPERATOR, pin="2580"), "ines")
+    await people.add(NewPerson(name="ben", role=Role.OPERATOR, pin="2580"), "ines", HERE.client)
     opened = []
+    people.idle_s = people.longest_s = 1e6
     for _ in range(module.MOST_SESSIONS + 1):
-        clock.now_s += 0.1
-        opened.append(await people.open("anna", "4711", None, "", Role.ENGINEER))
-    assert (await people.open("ben", "2580", None, "", Role.ENGINEER)).name == "ben"
-    still = [one for one in opened if people.signed_in(one.session, "") is not None]
+        clock.now_s += RIGHT_OF_A_PERSON.every_s
+        opened.append(await people.open("anna", "4711", None, HERE))
+    assert (await people.open("ben", "2580", None, HERE)).name == "ben"
+    still = [one for one in opened if people.signed_in(one.session, HERE) is not None]
     assert still == opened[-module.MOST_OF_ONE :], "those that were used last"
 
 
@@ -199,18 +184,18 @@ async def test_one_person_cannot_take_all_sessions(people, clock):
 async def test_badges_that_were_misread_long_ago_slow_nobody_down(people, clock):
     await anna(people, badge="0042")
     for _ in range(10):
-        assert await code_of(people.open(None, None, "0043", "tablet", Role.OPERATOR)) == "wrong_pin"
-        assert (await people.open(None, None, "0042", "tablet", Role.OPERATOR)).name == "anna"
-        clock.now_s += module.LONGEST_WAIT_S + 1.0
+        assert await code_of(people.open(None, None, "0043", TABLET)) == "wrong_pin"
+        assert (await people.open(None, None, "0042", TABLET)).name == "anna"
+        clock.now_s += LONGEST_WAIT_S + 1.0
 
 
 def test_a_pin_is_kept_as_a_hash_that_only_the_pin_fits():
-    hashed = module._pin_hash("4711")
+    hashed = hashes.pin_hash("4711")
     assert "4711" not in hashed
-    assert module._verify(hashed, "4711")
-    assert not module._verify(hashed, "4712")
-    assert not module._verify(module._NOBODY, "4711")
-    assert module._badge_hash("0042 ") == module._badge_hash("0042") != module._badge_hash("0043")
+    assert hashes.verify(hashed, "4711")
+    assert not hashes.verify(hashed, "4712")
+    assert not hashes.verify(hashes.NOBODY, "4711")
+    assert hashes.badge_hash("0042 ") == hashes.badge_hash("0042") != hashes.badge_hash("0043")
 
 
 def test_a_campaign_that_wants_a_pin_takes_answers_from_who_proved_it_and_lets_anybody_hold():
@@ -253,7 +238,7 @@ async def test_wrong_pins_badges_and_names_and_every_change_are_security_events_
     await anna(people)
     for tried in ({"name": "anna", "pin": "1"}, {"name": "4711", "pin": "2"}, {"badge": "3"}):
         given = {"name": None, "pin": None, "badge": None, **tried}
-        await code_of(people.open(**given, key="desk", role=Role.OPERATOR))
+        await code_of(people.open(**given, sender=DESK))
     await people.disable("anna", "ines", disabled=True)
     assert [event[:3] for event in noted] == [
         ("people", "person added", "anna"),

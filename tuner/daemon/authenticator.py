@@ -3,8 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import zmq
 import zmq.asyncio
@@ -15,6 +14,7 @@ from tuner.basics.sentences import Sentence, say
 from tuner.basics.vocabulary import Lane, Role
 from tuner.campaign.decide import Actor, Refusal
 from tuner.daemon.people import People
+from tuner.daemon.sender import Door, Sender
 from tuner.wire.key_ring import KeyRing
 from tuner.wire.messages import Request
 from tuner.wire.operation import AnyOperation
@@ -23,16 +23,6 @@ from tuner.wire.operations import ANYONE, OPS
 REQUESTS, EVENTS = "tuner", "tuner events"  # which sockets a key wants to come in by
 AWAY_S = 600.0  # that a key hears no events after it has subscribed to too much
 LOCAL = "local"  # what a client of this host is called that names nobody
-Door = Literal["network", "group", "owner"]  # the sockets: with keys, for the daemon's group, for its own user
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """Who a request comes from: a key by its name, or somebody of this host, without one."""
-
-    key: str
-    role: Role
-
 
 log = logging.getLogger(__name__)
 
@@ -121,9 +111,9 @@ class Authenticator:
             Refusal: Its key is not known any more; taking a key away does not end its connections.
         """
         if door == "owner":
-            return Sender("", Role.ENGINEER)
+            return Sender("", Role.ENGINEER, door)
         if door == "group":
-            return Sender("", self._local_role)
+            return Sender("", self._local_role, door)
         if self._keys is None:
             raise Refusal("denied", say("denied.no_keys"))
         self._keys.refresh()
@@ -131,13 +121,13 @@ class Authenticator:
         if found is None:
             self._refused(str(frame.get("User-Id")))
             raise Refusal("denied", say("denied.key"))
-        return Sender(*found)
+        return Sender(*found, door)
 
 
 def authorised(request: Request, sender: Sender, people: People | None = None) -> tuple[AnyOperation, Actor]:
     """The operation and its actor: the person of the request's session, or whom the client names.
 
-    A session that has ended stops nobody who only looks, nor who holds or stops a machine.
+    A session that has ended stops nobody who only looks, nor who holds or stops a machine or sends it home.
     """
     op = OPS.get(request.op)
     if op is None:
@@ -145,8 +135,9 @@ def authorised(request: Request, sender: Sender, people: People | None = None) -
     called = sender.key or LOCAL
     signed = None
     if request.session is not None and people is not None and op is not OPS["session.open"]:
-        signed = people.signed_in(request.session, sender.key)
-        free = op.roles == ANYONE or op.lane is Lane.URGENT or op is OPS["session.close"]
+        signed = people.signed_in(request.session, sender)
+        urgent = op.campaign and op.lane is Lane.URGENT  # the daemon's end is no machine's matter
+        free = op.roles == ANYONE or urgent or op is OPS["session.close"]
         if signed is None and not free:
             raise Refusal("locked", say("denied.session_ended"))
     if signed is not None and request.session is not None and people is not None:

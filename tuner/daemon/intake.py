@@ -11,9 +11,12 @@ from pydantic_core import PydanticSerializationError
 
 from tuner.basics.sentences import say
 from tuner.campaign.decide import Actor, Refusal
+from tuner.daemon.sender import Sender
 from tuner.wire import messages as m
 from tuner.wire.operation import AnyOperation
 
+# answered with `failed`: trying again may help
+FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
 _ID = re.compile(r"[0-9A-Za-z_-]{8,64}", re.ASCII)
 # the id of a message that is not even JSON, if it stands before everything nested, or behind it
 _FIRST_ID = re.compile(rb'\s*\{[^{}\[\]]{0,1000}?"id"\s*:\s*"([0-9A-Za-z_-]{8,64})"')
@@ -25,19 +28,12 @@ _LONGEST_PLACE = 60
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that may be answered.
-
-    Attributes:
-        key: Whose limits and request ids these are: the name of a client's key, or the local socket.
-        encrypted: Whether it came over the network.
-        arrived_s: When it came, by the loop's clock.
-    """
+    """A request that may be answered; it `arrived_s` by the loop's clock."""
 
     request: m.Request
     op: AnyOperation
     actor: Actor
-    key: str
-    encrypted: bool
+    sender: Sender
     arrived_s: float
 
 

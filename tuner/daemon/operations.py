@@ -80,7 +80,7 @@ class Answers:
 
     async def _post(self, asked: Asked, name: str, command: c.Command) -> m.EventsAfter:
         self._require_proof(asked, name)
-        key = RequestKey(asked.key, asked.request.id, digest(asked.request))
+        key = RequestKey(asked.sender.client, asked.request.id, digest(asked.request))
         result = await self._engine.post(name, command, asked.actor, request=key, arrived_s=asked.arrived_s)
         if result.status != Status.DONE:
             raise Refusal(result.code, result.text)
@@ -117,7 +117,7 @@ class Answers:
             you=asked.actor.signature,
             role=Role(asked.actor.role),
             ops=sorted(name for name in known if asked.actor.role in OPS[name].roles),
-            events=self._facts.events if asked.encrypted else self._facts.local_events,
+            events=self._facts.events if asked.sender.door == "network" else self._facts.local_events,
             people=self._people.count,
         )
 
@@ -193,7 +193,7 @@ class Answers:
 
     async def recommendation(self, asked: Asked, body: m.Nothing) -> BaseModel:
         """What only the model knows, as all four of these."""
-        return await self._questions.ask(asked.request.op, await self._state(asked), asked.key)
+        return await self._questions.ask(asked.request.op, await self._state(asked), asked.sender.client)
 
     explanation = slices = maps = recommendation
 
@@ -219,7 +219,7 @@ class Answers:
         )
 
     async def _once(self, asked: Asked, work: Callable[[], Coroutine[Any, Any, B]]) -> B:
-        return await self._people.once((asked.key, asked.request.id), digest(asked.request), work)
+        return await self._people.once(asked.sender.client, asked.request.id, digest(asked.request), work)
 
     async def list_people(self, asked: Asked, body: m.Nothing) -> who.PeopleBody:
         """Who may sign in."""
@@ -228,7 +228,7 @@ class Answers:
     async def add_person(self, asked: Asked, body: who.NewPerson) -> who.PeopleBody:
         """Another one."""
         by = asked.actor.signature
-        return await self._once(asked, lambda: self._people.add(body, by))
+        return await self._once(asked, lambda: self._people.add(body, by, asked.sender.client))
 
     async def disable_person(self, asked: Asked, body: who.DisableBody) -> who.PeopleBody:
         """Somebody may sign in no more, or again."""
@@ -238,21 +238,20 @@ class Answers:
     async def set_pin(self, asked: Asked, body: who.PinBody) -> who.PeopleBody:
         """Another PIN."""
         by = asked.actor.signature
-        return await self._once(asked, lambda: self._people.set_pin(body.name, body.pin, by))
+        return await self._once(asked, lambda: self._people.set_pin(body.name, body.pin, by, asked.sender.client))
 
     async def set_badge(self, asked: Asked, body: who.BadgeBody) -> who.PeopleBody:
         """Another badge."""
         by = asked.actor.signature
-        return await self._once(asked, lambda: self._people.set_badge(body.name, body.badge, by))
+        return await self._once(asked, lambda: self._people.set_badge(body.name, body.badge, by, asked.sender.client))
 
     async def open_session(self, asked: Asked, body: who.OpenBody) -> who.Opened:
         """Somebody signs in, with no more rights than the client has."""
-        key, role = asked.actor.via, Role(asked.actor.role)
-        return await self._once(asked, lambda: self._people.open(body.name, body.pin, body.badge, key, role))
+        return await self._once(asked, lambda: self._people.open(body.name, body.pin, body.badge, asked.sender))
 
     async def close_session(self, asked: Asked, body: m.Nothing) -> m.Accepted:
         """Somebody signs out."""
-        self._people.close(asked.request.session)
+        self._people.close(asked.request.session, asked.sender)
         return m.Accepted()
 
     async def list_sessions(self, asked: Asked, body: m.Nothing) -> who.SessionsBody:

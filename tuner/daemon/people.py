@@ -1,10 +1,8 @@
-"""People who sign in with PIN or badge: who they are, who is signed in, and how wrong PINs slow down."""
+"""People who sign in with PIN or badge: who they are, and who is signed in."""
 
 import asyncio
 import hashlib
-import itertools
 import math
-import re
 import secrets
 import time
 from collections.abc import Callable, Coroutine
@@ -19,7 +17,12 @@ from tuner.basics.threads import in_own_thread
 from tuner.basics.times import text_of
 from tuner.basics.vocabulary import Role
 from tuner.campaign.decide import Refusal
+from tuner.daemon import hashes
+from tuner.daemon.intake import FAILURES
 from tuner.daemon.people_file import PeopleFile, PeopleFileError, Person
+from tuner.daemon.sender import Sender
+from tuner.daemon.tries import FREE_TRIES, Tries
+from tuner.daemon.turns import Turns
 from tuner.journal.security import Category
 from tuner.wire.people import NewPerson, Opened, PeopleBody, PersonView, SessionsBody, SessionView
 
@@ -28,37 +31,28 @@ IDLE_S = 20 * 60.0
 LONGEST_S = 12 * 3600.0
 MOST_SESSIONS = 500
 MOST_OF_ONE = 20  # sessions of one person: nobody takes all of them
-FREE_TRIES = 3
-LONGEST_WAIT_S = 900.0
-_MOST_REMEMBERED = 2000
-_MOST_DONE = 200
+_MOST_DONE = 200  # requests of one client whose answers are remembered
 _CHANGES = frozenset({"person_added", "pin_set", "badge_set", "person_disabled", "person_enabled"})
-_PIN = re.compile(r"[0-9]{4,12}", re.ASCII)
 _RANKS = (Role.VIEWER, Role.OPERATOR, Role.ENGINEER)
-_BADGE_SALT = b"tuner badge of a person"  # the same for all: a badge says who it is by itself
-_NOBODY = "$argon2id$v=19$m=65536,t=3,p=1$c29tZXNhbHRzb21lc2FsdA$" + "A" * 43
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Somebody who is signed in, at one client."""
+    """Somebody who is signed in, at one client: a key, or a door of this host.
+
+    Attributes:
+        role: What the person may do; what the client's key may do is looked up at each request.
+        via: The client's key, as the journal has it.
+    """
 
     number: int
     name: str
     role: Role
-    key: str
+    client: str
+    via: str
     opened_at: datetime
     opened_s: float
     used_s: float
-
-
-@dataclass
-class Tries:
-    """Wrong PINs in a row, when the next may be tried, and when the last was wrong."""
-
-    count: int = 0
-    next_s: float = 0.0
-    wrong_s: float = -math.inf
 
 
 @dataclass
@@ -72,28 +66,39 @@ class People:
     longest_s: float = LONGEST_S
     note: Callable[[Category, str, str, str], None] = lambda *_: None
     _sessions: dict[str, Signed] = field(default_factory=dict)
-    _tries: dict[str, Tries] = field(default_factory=dict)
     _count: int = 0
-    _done: dict[tuple[str, str], tuple[str, asyncio.Future[Any]]] = field(default_factory=dict)
+    _done: dict[str, dict[str, tuple[str, asyncio.Future[Any]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._file = PeopleFile(self.state_directory)
-        self._one = asyncio.Lock()  # a hash takes 64 MB and a tenth of a second: one at a time, and no race of guesses
+        self._tries = Tries(self.clock)
+        # A hash takes 64 MB and a tenth of a second: one at a time. What engineers change waits for no sign-in. Nothing
+        # is awaited between a look at the file and the line that is written because of it.
+        self._sign_ins, self._changes = Turns(), Turns()
 
-    async def once(self, request: tuple[str, str], meaning: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def once(self, client: str, request_id: str, meaning: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Do what a request asks for once, however often it is sent: a hash may take longer than a client waits.
+
+        What only failed is done again when it is asked for again.
 
         Raises:
             Refusal: The id was used for another meaning: whoever knows an id gets no answer that was meant for others.
         """
-        known = self._done.get(request)
+        done = self._done.setdefault(client, {})
+        known = done.get(request_id)
         if known is None:
-            while len(self._done) >= _MOST_DONE:
-                del self._done[next(iter(self._done))]
-            known = self._done[request] = (meaning, asyncio.ensure_future(work()))
+            answered = [one for one, (_, result) in done.items() if result.done()]
+            for one in answered[: max(0, len(done) - _MOST_DONE + 1)]:
+                del done[one]
+            known = done[request_id] = (meaning, asyncio.ensure_future(work()))
         if known[0] != meaning:
             raise Refusal("id_reused", say("request.id_reused"))
-        return cast("T", await asyncio.shield(known[1]))
+        try:
+            return cast("T", await asyncio.shield(known[1]))
+        except Refusal as refusal:
+            if refusal.code in FAILURES:
+                done.pop(request_id, None)
+            raise
 
     @property
     def count(self) -> int:
@@ -118,7 +123,7 @@ class People:
             ]
         )
 
-    async def add(self, body: NewPerson, by: str) -> PeopleBody:
+    async def add(self, body: NewPerson, by: str, client: str) -> PeopleBody:
         """Another person."""
         try:
             name = person_name(body.name)
@@ -126,81 +131,70 @@ class People:
             raise Refusal("bad_request", say("refused.name", why=str(error))) from None
         if body.role is Role.CONTROLLER:
             raise Refusal("bad_request", say("people.no_controller"))
-        async with self._one:
-            if self._file.find(name) is not None:
-                raise Refusal("exists", say("people.exists", name=name))
-            secrets_of = await self._secrets(name, body.pin, body.badge)
-            self._write("person_added", by, name, role=body.role, language=body.language, **secrets_of)
+        secrets_of = await self._secrets(body.pin, body.badge, client)
+        if self._file.find(name) is not None:
+            raise Refusal("exists", say("people.exists", name=name))
+        self._only_of(name, secrets_of)
+        self._write("person_added", by, name, role=body.role, language=body.language, **secrets_of)
         return self.list()
 
-    async def set_pin(self, name: str, pin: str, by: str) -> PeopleBody:
+    async def set_pin(self, name: str, pin: str, by: str, client: str) -> PeopleBody:
         """Another PIN; who is signed in stays so."""
-        async with self._one:
-            person = self._known(name)
-            self._write("pin_set", by, person.name, **await self._secrets(person.name, pin, None))
-            self._tries.pop(person.name, None)
+        secrets_of = await self._secrets(pin, None, client)
+        person = self._known(name)
+        self._write("pin_set", by, person.name, **secrets_of)
+        self._tries.forget(person.name)
         return self.list()
 
-    async def set_badge(self, name: str, badge: str | None, by: str) -> PeopleBody:
+    async def set_badge(self, name: str, badge: str | None, by: str, client: str) -> PeopleBody:
         """Another badge, or none; whoever came with the old one is signed out."""
-        async with self._one:
-            person = self._known(name)
-            changed = await self._secrets(person.name, None, badge) if badge is not None else {"badge": None}
-            self._write("badge_set", by, person.name, **changed)
-            self._end_all(person.name)
+        secrets_of = await self._secrets(None, badge, client)
+        person = self._known(name)
+        self._only_of(person.name, secrets_of)
+        self._write("badge_set", by, person.name, badge=secrets_of.get("badge"))
+        self._end_all(person.name)
         return self.list()
 
     async def disable(self, name: str, by: str, *, disabled: bool) -> PeopleBody:
-        """Let somebody sign in no more, or again."""
-        async with self._one:
-            person = self._known(name)
-            if person.disabled != disabled:
-                self._write("person_disabled" if disabled else "person_enabled", by, person.name, disabled=disabled)
-            if disabled:
-                self._end_all(person.name)
+        """Let somebody sign in no more, or again; it waits for nothing."""
+        person = self._known(name)
+        if person.disabled != disabled:
+            self._write("person_disabled" if disabled else "person_enabled", by, person.name, disabled=disabled)
+        if disabled:
+            self._end_all(person.name)
         return self.list()
 
-    async def open(self, name: str | None, pin: str | None, badge: str | None, key: str, role: Role) -> Opened:
-        """Sign somebody in at a client whose key has a role.
+    async def open(self, name: str | None, pin: str | None, badge: str | None, sender: Sender) -> Opened:
+        """Sign somebody in at a client.
 
         Raises:
             Refusal: Name, PIN or badge is wrong, which of them is not told; or it was wrong too often.
         """
-        if (badge is None) == (name is None or pin is None):
+        given = (name is not None, pin is not None, badge is not None)
+        if given not in ((True, True, False), (False, False, True)):
             raise Refusal("bad_request", say("people.name_and_pin"))
-        async with self._one:
-            person = self._file.find(name) if name is not None else None
-            client = f"key {key}" if key else "local"
-            tries = self._slow_down(person.name if person is not None else f" {key}", client)
-            if badge is not None:
-                found = await in_own_thread(_badge_hash, badge)
-                person = next((one for one in self._file.people.values() if one.badge == found), None)
-                right = person is not None
-            else:
-                right = await in_own_thread(_verify, (person.pin if person else None) or _NOBODY, pin or "")
-            if person is None or not right or person.disabled:
-                tries.count, tries.wrong_s = tries.count + 1, self.clock()
-                if tries.count >= FREE_TRIES:
-                    tries.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (tries.count - FREE_TRIES + 1))
-                # what was typed as an unknown name may be a PIN: it is written nowhere
-                whose = f"for {person.name}" if person is not None else "for an unknown name or badge"
-                self.note("pin", "refused", client, f"{whose}, {tries.count} in a row")
-                if person is not None and tries.count % FREE_TRIES == 0:
-                    self._write("sign_in_refused", client, person.name, tries=tries.count)
+        named = self._file.find(name) if name is not None else None
+        who = named.name if named is not None else ""  # a badge, or a name that nobody has
+        async with self._sign_ins.of(sender.client, who):
+            self._slow_down(who, sender)
+            self._tries.begin(sender.client, who)
+            person = await self._by_badge(badge) if badge is not None else await self._by_pin(who, pin or "")
+            if person is None or person.disabled:
+                self._wrong(who, person, sender)
                 raise Refusal("wrong_pin", say("people.wrong_pin"))
-            self._tries.pop(person.name, None)
-            return self._begin(person, key, role)
+            self._tries.right(sender.client, who, person.name)
+            return self._begin(person, sender)
 
-    def signed_in(self, token: str, key: str) -> Signed | None:
-        """Whose session it is; None: it has ended, or it is another client's."""
+    def signed_in(self, token: str, sender: Sender) -> Signed | None:
+        """Whose session it is, with what the person and the client may do now; None: it has ended, or is another's."""
         found = self._sessions.get(_digest(token))
-        if found is None or found.key != key:
+        if found is None or found.client != sender.client or sender.role not in _RANKS:
             return None
         now_s = self.clock()
         if now_s - found.used_s > self.idle_s or now_s - found.opened_s > self.longest_s:
             self._end(_digest(token), "session_expired", "")
             return None
-        return found
+        return replace(found, role=_lesser(found.role, sender.role))
 
     def used(self, token: str) -> None:
         """The person has done something."""
@@ -208,9 +202,9 @@ class People:
         if known is not None:
             self._sessions[_digest(token)] = replace(known, used_s=self.clock())
 
-    def close(self, token: str | None) -> None:
+    def close(self, token: str | None, sender: Sender) -> None:
         """Sign out."""
-        if token is not None:
+        if token is not None and self.signed_in(token, sender) is not None:
             self._end(_digest(token), "signed_out", "")
 
     def sessions(self) -> SessionsBody:
@@ -223,7 +217,7 @@ class People:
                     number=one.number,
                     name=one.name,
                     role=one.role,
-                    via=one.key,
+                    via=one.via,
                     opened_at=text_of(one.opened_at),
                     used_at=text_of(now - timedelta(seconds=now_s - one.used_s)),
                 )
@@ -245,29 +239,49 @@ class People:
             raise Refusal("not_found", say("people.no_person", name=name))
         return person
 
-    async def _secrets(self, name: str, pin: str | None, badge: str | None) -> dict[str, str]:
+    async def _secrets(self, pin: str | None, badge: str | None, client: str) -> dict[str, str]:
         found = {}
         if pin is not None:
-            found["pin"] = await in_own_thread(_pin_hash, _checked_pin(pin))
-        if badge is not None:
-            found["badge"] = await in_own_thread(_badge_hash, badge)
-            if any(one.badge == found["badge"] and one.name != name for one in self._file.people.values()):
-                raise Refusal("exists", say("people.badge_taken"))
+            hashes.checked_pin(pin)
+        async with self._changes.of(client):
+            if pin is not None:
+                found["pin"] = await in_own_thread(hashes.pin_hash, pin)
+            if badge is not None:
+                found["badge"] = await in_own_thread(hashes.badge_hash, badge)
         return found
 
-    def _slow_down(self, who: str, client: str) -> Tries:
-        while len(self._tries) >= _MOST_REMEMBERED:
-            del self._tries[next(iter(self._tries))]
-        tries = self._tries.setdefault(who, Tries())
-        if who.startswith(" ") and self.clock() - tries.wrong_s > LONGEST_WAIT_S:
-            tries.count = 0  # a client's own: no single person's success shows that all before were slips
-        wait_s = tries.next_s - self.clock()
-        if wait_s > 0:
-            self.note("pin", "slowed down", client, f"for {who.strip() or client}")
-            raise Refusal("slow_down", say("people.slow_down", seconds=math.ceil(wait_s)))
-        return tries
+    def _only_of(self, name: str, secrets_of: dict[str, str]) -> None:
+        """A badge says who it is: no two people have the same."""
+        badge = secrets_of.get("badge")
+        if badge is not None and any(one.badge == badge and one.name != name for one in self._file.people.values()):
+            raise Refusal("exists", say("people.badge_taken"))
 
-    def _begin(self, person: Person, key: str, role: Role) -> Opened:
+    async def _by_badge(self, badge: str) -> Person | None:
+        found = await in_own_thread(hashes.badge_hash, badge)
+        return next((one for one in self._file.people.values() if one.badge == found), None)
+
+    async def _by_pin(self, who: str, pin: str) -> Person | None:
+        person = self._file.people.get(who)
+        kept = person.pin if person is not None else None
+        right = await in_own_thread(hashes.verify, kept or hashes.NOBODY, pin)
+        person = self._file.people.get(who)  # as it is now: the hash took its time
+        return person if right and person is not None and person.pin == kept else None
+
+    def _slow_down(self, who: str, sender: Sender) -> None:
+        wait_s = self._tries.wait_s(sender.client, who)
+        if wait_s > 0:
+            self.note("pin", "slowed down", _source(sender), f"for {who or 'unknown names and badges'}")
+            raise Refusal("slow_down", say("people.slow_down", seconds=math.ceil(wait_s)))
+
+    def _wrong(self, who: str, person: Person | None, sender: Sender) -> None:
+        count, client = self._tries.wrong(sender.client, who), _source(sender)
+        name = who or (person.name if person is not None else "")
+        # what was typed as an unknown name may be a PIN: it is written nowhere
+        self.note("pin", "refused", client, f"for {name or 'an unknown name or badge'}, {count} in a row")
+        if name and count % FREE_TRIES == 0:
+            self._write("sign_in_refused", client, name, tries=count)
+
+    def _begin(self, person: Person, sender: Sender) -> Opened:
         self._sweep()
         own = [digest for digest, one in self._sessions.items() if one.name == person.name]
         if len(own) >= MOST_OF_ONE:
@@ -276,14 +290,15 @@ class People:
             raise Refusal("busy", say("people.too_many"))
         self._count += 1
         now, now_s, token = self.now(), self.clock(), secrets.token_urlsafe(32)
-        allowed = min(person.role, role, key=_RANKS.index)
-        self._write("signed_in", person.name, person.name, session=self._count, via=key)
-        self._sessions[_digest(token)] = Signed(self._count, person.name, allowed, key, now, now_s, now_s)
+        self._write("signed_in", person.name, person.name, session=self._count, via=sender.key)
+        self._sessions[_digest(token)] = Signed(
+            self._count, person.name, person.role, sender.client, sender.key, now, now_s, now_s
+        )
         return Opened(
             session=token,
             number=self._count,
             name=person.name,
-            role=allowed,
+            role=_lesser(person.role, sender.role),
             language=person.language,
             idle_s=self.idle_s,
             expires_at=text_of(now + timedelta(seconds=self.longest_s)),
@@ -318,41 +333,10 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _checked_pin(pin: str) -> str:
-    """A PIN that is not the first that anybody tries."""
-    if not _PIN.fullmatch(pin):
-        raise Refusal("bad_request", say("people.pin_digits"))
-    steps = {int(after) - int(before) for before, after in itertools.pairwise(pin)}
-    if steps in ({0}, {1}, {-1}):
-        raise Refusal("bad_request", say("people.pin_guessed"))
-    return pin
+def _lesser(one: Role, other: Role) -> Role:
+    return min(one, other, key=_RANKS.index)
 
 
-def _pin_hash(pin: str) -> str:
-    from argon2 import PasswordHasher  # only now: most daemons know no people
-
-    return PasswordHasher(parallelism=1).hash(pin)
-
-
-def _verify(hashed: str, pin: str) -> bool:
-    from argon2 import PasswordHasher
-    from argon2.exceptions import InvalidHashError, VerificationError
-
-    try:
-        return PasswordHasher().verify(hashed, pin)
-    except (VerificationError, InvalidHashError):
-        return False
-
-
-def _badge_hash(badge: str) -> str:
-    from argon2.low_level import Type, hash_secret_raw
-
-    return hash_secret_raw(
-        badge.strip().encode("utf-8", "surrogatepass"),
-        _BADGE_SALT,
-        time_cost=3,
-        memory_cost=65536,
-        parallelism=1,
-        hash_len=32,
-        type=Type.ID,
-    ).hex()
+def _source(sender: Sender) -> str:
+    """A client, as security events call it."""
+    return f"key {sender.key}" if sender.key else sender.client

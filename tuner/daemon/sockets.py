@@ -23,18 +23,18 @@ from tuner.campaign.decide import Refusal
 from tuner.campaign.evolve import Recorded
 from tuner.campaign.state import State
 from tuner.daemon import publishers
-from tuner.daemon.authenticator import EVENTS, REQUESTS, Authenticator, Door, authorised
+from tuner.daemon.authenticator import EVENTS, REQUESTS, Authenticator, authorised
 from tuner.daemon.doorkeeper import Doorkeeper
-from tuner.daemon.intake import Asked, encoded, id_of, parsed, quick_id_of
+from tuner.daemon.intake import FAILURES, Asked, encoded, id_of, parsed, quick_id_of
 from tuner.daemon.people import People
 from tuner.daemon.request_queue import BYTES_OF_ONE, LOCAL, NETWORK, RequestQueue
+from tuner.daemon.sender import Door
 from tuner.daemon.troubles import Troubles
 from tuner.daemon.views import event_message
 from tuner.errors import ConfigError, TryAgainError
 from tuner.wire import messages as m
 from tuner.wire.endpoint import BEAT_S, HIGH_WATER, is_encrypted, limit
 
-FAILURES = frozenset({"busy", "disk_full", "journal_busy", "journal_lost", "not_ready", "defect", "stopping"})
 SOCKET_MODE = 0o660
 OWNERS_MODE = 0o600
 FEW = 10  # things that a subscriber says and that wait: libzmq takes all of them in one go, and nobody can stop it
@@ -237,7 +237,7 @@ class Sockets:
         now_s = asyncio.get_running_loop().time()
         sender = self._authenticator.identify(frame, listener.door)
         pace = NETWORK if listener.encrypted else LOCAL
-        key = sender.key or f"local {listener.door}"  # no key can be called so
+        key = sender.client
         content = frame.bytes
         affords = self._queue.affords(key, pace, now_s, len(content))
         if not affords and len(content) > BYTES_OF_ONE:  # none that is urgent is so large
@@ -251,7 +251,7 @@ class Sockets:
             if refusal.code == "denied":
                 self._denied(key, refusal.text)
             raise
-        visit = _Visit(listener, client, Asked(request, op, actor, key, listener.encrypted, now_s))
+        visit = _Visit(listener, client, Asked(request, op, actor, sender, now_s))
         if op.lane is Lane.URGENT:
             entered = self._queue.enter_urgent(key, client, now_s)
         else:
@@ -273,7 +273,7 @@ class Sockets:
             self._troubles.note("answering a request")
         finally:
             urgent = asked.op.lane is Lane.URGENT
-            self._queue.done(asked.key, visit.client, urgent=urgent)
+            self._queue.done(asked.sender.client, visit.client, urgent=urgent)
             if urgent:
                 self._urgent -= 1
                 if not self._urgent:

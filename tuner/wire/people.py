@@ -49,8 +49,8 @@ class OpenBody(Message):
     """Who signs in: a name and a PIN, or a badge alone."""
 
     name: Name | None = Field(None, description="of the person; None with a badge")
-    pin: Pin | None = Field(None, description="the person's")
-    badge: Badge | None = Field(None, description="what the badge's reader types")
+    pin: Pin | None = Field(None, description="the person's; None with a badge")
+    badge: Badge | None = Field(None, description="what the badge's reader types; None with a PIN")
 
 
 class SessionBody(Message):
@@ -94,7 +94,7 @@ class SessionView(Told):
 
     number: int
     name: str
-    role: Role
+    role: Role = Field(description="the person's; the client's key may do less")
     via: str = Field(description="the client's key; empty: on the daemon's own machine")
     opened_at: str
     used_at: str
