@@ -23,6 +23,7 @@ from tuner.wire.operations import ANYONE, OPS
 REQUESTS, EVENTS = "tuner", "tuner events"  # which sockets a key wants to come in by
 AWAY_S = 600.0  # that a key hears no events after it has subscribed to too much
 LOCAL = "local"  # what a client of this host is called that names nobody
+_RIGHTS = {Role.VIEWER: 0, Role.OPERATOR: 1, Role.CONTROLLER: 1, Role.ENGINEER: 2}
 Door = Literal["network", "group", "owner"]  # the sockets: with keys, for the daemon's group, for its own user
 
 
@@ -142,7 +143,7 @@ def authorised(request: Request, sender: Sender, people: People | None = None) -
     op = OPS.get(request.op)
     if op is None:
         raise Refusal("unknown_op", say("request.no_operation", op=request.op))
-    called = sender.key or LOCAL
+    called, role = sender.key or LOCAL, _lesser(sender.role, request.role)
     signed = None
     if request.session is not None and people is not None and op is not OPS["session.open"]:
         signed = people.signed_in(request.session, sender.key)
@@ -150,18 +151,24 @@ def authorised(request: Request, sender: Sender, people: People | None = None) -
         if signed is None and not free:
             raise Refusal("locked", say("denied.session_ended"))
     if signed is not None and request.session is not None and people is not None:
-        if signed.role not in op.roles:
-            raise Refusal("denied", _denied(request.op, op, signed.name, signed.role))
+        role = _lesser(signed.role, request.role)
+        if role not in op.roles:
+            raise Refusal("denied", _denied(request.op, op, signed.name, role))
         if op.command:
             people.used(request.session)
-        return op, Actor(signed.name, signed.role, sender.key, proved=True)
-    if sender.role not in op.roles:
-        raise Refusal("denied", _denied(request.op, op, called, sender.role))
+        return op, Actor(signed.name, role, sender.key, proved=True)
+    if role not in op.roles:
+        raise Refusal("denied", _denied(request.op, op, called, role))
     try:
         person = person_name((request.actor or "").strip() or called)
     except NameProblemError as error:
         raise Refusal("bad_request", say("refused.name", why=str(error))) from None
-    return op, Actor(person, sender.role, sender.key)
+    return op, Actor(person, role, sender.key)
+
+
+def _lesser(role: Role, most: Role | None) -> Role:
+    """A role, or the one that a client says it acts with at most; it never gives more."""
+    return role if most is None or _RIGHTS[most] >= _RIGHTS[role] else most
 
 
 def _denied(name: str, op: AnyOperation, who: str, role: Role) -> Sentence:

@@ -255,6 +255,11 @@ class Answers:
         self._people.close(asked.request.session)
         return m.Accepted()
 
+    async def check_sessions(self, asked: Asked, body: who.CheckBody) -> who.CheckedBody:
+        """Whether people of a client are still signed in."""
+        key = asked.actor.via
+        return who.CheckedBody(good=[self._people.signed_in(one, key) is not None for one in body.sessions])
+
     async def list_sessions(self, asked: Asked, body: m.Nothing) -> who.SessionsBody:
         """Who is signed in."""
         return self._people.sessions()
