@@ -10,7 +10,6 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -76,7 +75,7 @@ class Page:
         )
         self._settling: set[asyncio.Task[None]] = set()
         self._cookie = "__Host-tuner" if options.places.secure else "tuner"
-        self.app = Starlette(
+        app = Starlette(
             routes=[
                 *(Route(path, partial(self._page, name)) for name, path in PAGES.items()),
                 Route("/events", self._events),
@@ -87,9 +86,9 @@ class Page:
                     for name, form in self._forms().items()
                 ),
             ],
-            middleware=[Middleware(Guard, places=options.places)],
             lifespan=self._lifespan,
         )
+        self.app = Guard(app, options.places)  # around all of it: what answers to a fault of ours is in it too
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -292,8 +291,8 @@ class Page:
         found = None if closed else await self._photos.find(request.path_params["name"])
         if found is None:
             return PlainTextResponse("There is no such picture.\n", 404)
-        content, media_type = found
-        return Response(content, media_type=media_type, headers={"Cache-Control": "private, max-age=3600"})
+        headers = {"Cache-Control": "private, max-age=3600", "Content-Length": str(found.size)}
+        return StreamingResponse(found.pieces, media_type=found.media_type, headers=headers)
 
 
 def _number(text: str) -> int:
