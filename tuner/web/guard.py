@@ -89,10 +89,10 @@ class Guard:
             if message["type"] == "http.response.start":
                 self._close_doors(MutableHeaders(scope=message), nonce)
             body = message.get("body", b"")
-            while len(body) > PIECE_BYTES:  # for each the server waits until the reader has taken the one before
-                await send({"type": "http.response.body", "body": body[:PIECE_BYTES], "more_body": True})
-                body = body[PIECE_BYTES:]
-            await send({**message, "body": body} if body else message)
+            last = max(0, len(body) - PIECE_BYTES)
+            for start in range(0, last, PIECE_BYTES):  # for each the server waits until the one before is taken
+                await send({**message, "body": body[start : min(start + PIECE_BYTES, last)], "more_body": True})
+            await send({**message, "body": body[last:]} if last else message)
 
         wrong = self._wrong(scope)
         if wrong is not None:
