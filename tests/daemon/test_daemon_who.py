@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import zmq
 
 from tests.daemon.running import better, campaign_text, daemon, reached_at, until
 from tests.patience import PATIENT_S
@@ -146,3 +147,52 @@ def test_no_key_is_called_like_the_daemon_or_like_clients_without_one(running, n
     ring = KeyRing.open(running.state)
     with pytest.raises(Exception, match="take another name"):
         ring.new(name, "viewer")
+
+
+def test_a_request_may_mean_fewer_rights_than_its_client_has_and_never_more(running):
+    with running.client() as own, as_group(running) as group:
+        own.role = Role.OPERATOR
+        assert (own.hello().role, "people.list" in own.hello().ops) == ("operator", False)
+        for op in ("people.list", "daemon.stop"):
+            with pytest.raises(DeniedError):
+                own.request(op)
+        own.role = Role.VIEWER
+        with pytest.raises(DeniedError):
+            own.hold("press")
+        group.role = Role.VIEWER
+        assert group.hello().role == "viewer"
+        group.role = Role.OPERATOR
+        assert group.hello().role == "operator"
+
+
+@pytest.mark.parametrize("role", ["engineer", "controller", "root", ""])
+def test_no_request_takes_a_role_that_others_have_more_rights_than(running, role):
+    with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
+        dealer.connect(f"ipc://{running.state}/requests.sock")
+        dealer.send_json({"v": 1, "id": "a-role-of-mine", "op": "hello", "role": role})
+        assert dealer.poll(PATIENT_S * 1000)
+        assert dealer.recv_json()["code"] == "bad_request"
+
+
+def test_fewer_rights_count_for_a_person_too(running):
+    with running.client() as own:
+        own.add_person("ines", Role.ENGINEER, pin="4711")
+        own.session = own.open_session("ines", "4711").session
+        assert own.hello().role == "engineer"
+        own.role = Role.OPERATOR
+        assert own.hello().role == "operator"
+        with pytest.raises(DeniedError):
+            own.list_people()
+
+
+def test_a_client_asks_which_sessions_are_good_without_using_them(running):
+    with running.client() as own, as_group(running) as group:
+        own.add_person("carl", Role.OPERATOR, pin="6172")
+        tokens = [group.open_session("carl", "6172").session for _ in range(2)]
+        used = {one.number: one.used_at for one in own.list_sessions().sessions if one.name == "carl"}
+        assert group.check_sessions([*tokens, "x"]).good == [True, True, False]
+        assert {one.number: one.used_at for one in own.list_sessions().sessions if one.name == "carl"} == used
+        own.end_session(min(used))
+        assert group.check_sessions(tokens).good == [False, True]
+        own.disable_person("carl")
+        assert group.check_sessions(tokens).good == [False, False]

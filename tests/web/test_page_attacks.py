@@ -21,13 +21,14 @@ def running():
     text = campaign_text("press", trials=500).replace(
         'unit = "mm"', "unit = 'mm<b>'\nlabel = '<script>alert(3)</script>'"
     )
-    with daemon(text) as one:
+    mill = campaign_text("mill", autostart=False, policy="operators_restrict = true")
+    with daemon(text + mill) as one:
         yield one.start()
 
 
 @pytest.fixture(scope="module")
 def address(running):
-    with served(running.state, "--language", "en") as found:
+    with served(running.state, "--language", "en", "--campaign", "press") as found:
         yield found
 
 
@@ -166,6 +167,34 @@ def test_the_browser_cannot_give_itself_a_role(running, forms):
     assert {event.actor for event in after} <= {"nora", "tuner"}
     assert {event.type for event in after if event.actor == "nora"} <= {"trial_excluded"}, "what an operator may"
     assert not [event for event in after if event.actor == "tuner" and event.type == "trial_excluded"]
+
+
+def test_only_a_name_takes_back_nobody_elses_answer_although_the_page_is_an_engineers(running, forms):
+    with running.client("ben") as client:
+        assert client.hello().role == "engineer"
+        client.tie("press", until(client, "press", lambda view: view.duel is not None).duel.number)
+        answer = client.snapshot("press").judgments[-1]
+        forms.sign_in("bob")
+        forms.open_until(f'<span class="unseen"> {answer.number}</span>', "/history")
+        forms.send("/press", key="z", number=str(answer.number), given="mine", back="history")
+        assert f"judgment {answer.number} is by ben; an engineer can retract it" in forms.said
+        assert client.snapshot("press").judgments[answer.number - 1].retracted is None
+
+
+def test_only_a_name_lifts_no_engineers_restriction_whatever_the_name(running, address):
+    with running.client("ines") as client:
+        client.freeze("mill", "x1", 3.5, reason="worn")
+        for name in ("ines", "bob"):
+            browser = Forms(address)
+            browser.sign_in(name)
+            browser.open_until("mill", "/board")
+            browser.send("/show", campaign="mill")
+            browser.open_until("worn", "/engineer")
+            browser.send("/restrict", parameter="x1", lift="yes", back="engineer")
+            assert "x1 was restricted by ines; ask an engineer" in browser.said
+            browser.send("/restrict", parameter="x1", allowed="1..2", until="shift", reason="mine")
+            assert "x1 was restricted by ines; ask an engineer" in browser.said
+        assert [one.by for one in client.snapshot("mill").restrictions] == ["ines"]
 
 
 @pytest.mark.slow

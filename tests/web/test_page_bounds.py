@@ -10,10 +10,12 @@ import pytest
 from tests.daemon.running import campaign_text, daemon
 from tests.patience import PATIENT_S
 from tests.web.helpers import Forms, served
+from tuner.basics.vocabulary import Role
 from tuner.console.session import Session
 from tuner.web import certificate, connection
 from tuner.web.app import MOST_STREAMS, MOST_STREAMS_OF_ALL
-from tuner.web.seats import MOST_EMPTY, MOST_SEATS, Seats
+from tuner.web.seat import UNSURE_S
+from tuner.web.seats import MOST_EMPTY, MOST_OF_ONE, MOST_SEATS, Seats
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
 
@@ -39,7 +41,7 @@ def come(seats, now_s, operator):
     now_s[0] += 1.0
     made = seats.new("en")
     if made is not None:
-        made[1].used_s = now_s[0]
+        made[1].session.used_s = now_s[0]
         made[1].actions.operator = operator
     return made
 
@@ -69,6 +71,50 @@ def test_a_full_page_takes_the_place_of_the_name_that_was_idle_longest_and_never
         for seat in seats.all():
             seat.streams = 1
         assert come(seats, now_s, "last") is None
+
+    seated(act)
+
+
+def test_one_person_has_so_many_places_and_the_one_used_longest_ago_goes():
+    def act(seats, now_s):
+        def sign_in(name):
+            made = come(seats, now_s, None)
+            made[1].sit(name, None, proved=True)
+            seats.seated(made[1])
+            return made
+
+        ines = sign_in("ines")
+        own = [sign_in("mallory") for _ in range(MOST_SEATS)]
+        assert [seats.find(cookie) is seat for cookie, seat in own[-MOST_OF_ONE:]] == [True] * MOST_OF_ONE
+        assert len(seats.all()) == MOST_OF_ONE + 1
+        assert seats.find(ines[0]) is ines[1]
+        assert come(seats, now_s, "nora") is not None
+
+    seated(act)
+
+
+def test_what_is_on_its_way_when_somebody_goes_has_nobodys_rights():
+    def act(seats, now_s):
+        _, seat = come(seats, now_s, None)
+        assert seat.session.client.role == Role.VIEWER
+        seat.session.client.role = None
+        seat.sit("ines", None, proved=True)
+        seat.rise()
+        assert seat.session.client.role == Role.VIEWER
+
+    seated(act)
+
+
+def test_a_session_that_the_daemon_cannot_be_asked_about_shows_nothing_after_a_minute_until_it_is_good_again():
+    def act(seats, now_s):
+        _, seat = come(seats, now_s, None)
+        seat.sit("anna", None, proved=True)
+        now_s[0] += UNSURE_S - 1.0
+        assert seat.known
+        now_s[0] += 2.0
+        assert (seat.known, seat.operator) == (False, "anna")
+        seat.sure_s = now_s[0]
+        assert seat.known
 
     seated(act)
 

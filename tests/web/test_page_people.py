@@ -1,8 +1,10 @@
 """A page that other machines can reach: only with TLS and people, and nothing is seen before somebody signed in."""
 
+import socket
 import ssl
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
@@ -120,6 +122,58 @@ def test_an_engineer_lists_and_ends_sessions_and_the_page_then_asks_again(runnin
     anna.send("/press", key="g", given="lot 7")
     assert anna.said.startswith("Signed out")
     assert "Who are you?" in anna.html
+
+
+def test_who_is_disabled_sees_nothing_more_and_an_open_window_ends(running, forms):
+    carl = forms()
+    with running.client("ines") as client:
+        client.add_person("carl", Role.OPERATOR, "en", "6172")
+        carl.sign_in("carl", pin="6172")
+        assert "press-machine" in carl.open("/board")
+        window = stream_of(carl)
+        client.disable_person("carl")
+        end = time.monotonic() + PATIENT_S
+        while "Who are you?" not in carl.open("/board"):
+            carl.send("/language", language="en", back="board")
+            assert time.monotonic() < end, "who asks the daemon for nothing is never signed out"
+        assert "press-machine" not in carl.html
+        while window.recv(4096):
+            pass  # until it ends
+        window.close()
+        assert carl.request("GET", "/events")[0] == 403
+        for path in ("/", "/engineer", "/history", "/alarms"):
+            assert "Who are you?" in carl.open(path)
+
+
+def test_a_session_ends_at_the_page_as_at_the_daemon_whatever_is_looked_at(certificate):
+    text = "[daemon]\nsession_idle_minutes = 0.05\n" + campaign_text("press", autostart=False)
+    crt, key = certificate
+    with daemon(text) as running:
+        running.start()
+        with running.client() as client:
+            client.add_person("carl", Role.VIEWER, "en", "6172")
+        tls = ("--certificate", crt, "--certificate-key", key)
+        with served(running.state, *tls, "--name", "127.0.0.1", listen=EVERYWHERE) as address:
+            port = address.rpartition(":")[2]
+            carl = Forms(f"https://127.0.0.1:{port}", ssl.create_default_context(cafile=str(crt)))
+            carl.sign_in("carl", pin="6172")
+            end = time.monotonic() + PATIENT_S
+            while "Who are you?" not in carl.open("/board"):
+                carl.send("/language", language="de", back="board")
+                carl.send("/language", language="en", back="board")
+                carl.send("/show", campaign="press", back="board")
+                assert time.monotonic() < end, "a session that is only looked with never ends"
+            assert "press-machine" not in carl.html
+
+
+def stream_of(browser):
+    """A window of this browser that follows what happens."""
+    connection = socket.create_connection((browser.place.hostname, browser.place.port), timeout=PATIENT_S)
+    window = browser.context.wrap_socket(connection, server_hostname=browser.place.hostname)
+    host = browser.place.netloc
+    window.sendall(f"GET /events HTTP/1.1\r\nHost: {host}\r\nCookie: {browser.cookie}\r\n\r\n".encode())
+    assert window.recv(12) == b"HTTP/1.1 200"
+    return window
 
 
 def test_a_form_that_is_sent_twice_at_once_signs_in_once(running, forms):

@@ -5,15 +5,21 @@ import os
 import threading
 from pathlib import Path
 
+import pytest
+
 import tuner.web.photos
 from tests.patience import PATIENT_S
-from tuner.web.photos import Photos
+from tuner.web.photos import PIECE_BYTES, Photos
 
 PIXEL = b"\x89PNG\r\n\x1a\n"
 
 
 def found(photos, address):
-    return asyncio.run(photos.find(address.removeprefix("/photo/")))
+    async def taken():
+        picture = await photos.find(address.removeprefix("/photo/"))
+        return None if picture is None else (b"".join([piece async for piece in picture.pieces]), picture.media_type)
+
+    return asyncio.run(taken())
 
 
 def address_of(photos, photo):
@@ -110,6 +116,32 @@ def test_a_share_that_does_not_answer_keeps_no_page_waiting_and_its_picture_come
 
     monkeypatch.setattr(tuner.web.photos, "PATIENCE_S", 0.0)
     assert asyncio.run(pages()).startswith("/photo/")
+
+
+def test_a_large_picture_is_read_as_it_is_taken_and_breaks_off_where_another_takes_its_place(tmp_path):
+    content = os.urandom(3 * PIECE_BYTES + 5)
+    (tmp_path / "P1.png").write_bytes(content)
+    photos = Photos((tmp_path,))
+    address = address_of(photos, "P1.png")
+    assert found(photos, address) == (content, "image/png")
+
+    async def exchanged():
+        picture = await photos.find(address.removeprefix("/photo/"))
+        pieces = [await anext(picture.pieces)]
+        (tmp_path / "other.png").write_bytes(os.urandom(len(content)))
+        (tmp_path / "other.png").replace(tmp_path / "P1.png")
+        return [*pieces, *[piece async for piece in picture.pieces]]
+
+    assert asyncio.run(exchanged()) == [content[:PIECE_BYTES]]
+
+
+@pytest.mark.parametrize(
+    "photo", ["http://[", "https://[::1", "http://a]b", "x" * 5000 + ".png", "\ud800.png", "l.png"]
+)
+def test_whatever_a_machine_says_of_a_picture_no_page_fails_of_it(tmp_path, photo):
+    (tmp_path / "l.png").symlink_to("l.png")
+    photos = Photos((tmp_path,), ("https://camera.plant",))
+    assert address_of(photos, photo) is None
 
 
 def test_an_address_is_shown_only_from_a_server_that_was_named():

@@ -14,7 +14,7 @@ from tuner.basics.sentences import Sentence, say
 from tuner.basics.vocabulary import Lane, Role
 from tuner.campaign.decide import Actor, Refusal
 from tuner.daemon.people import People
-from tuner.daemon.sender import Door, Sender
+from tuner.daemon.sender import Door, Sender, lesser
 from tuner.wire.key_ring import KeyRing
 from tuner.wire.messages import Request
 from tuner.wire.operation import AnyOperation
@@ -132,7 +132,7 @@ def authorised(request: Request, sender: Sender, people: People | None = None) -
     op = OPS.get(request.op)
     if op is None:
         raise Refusal("unknown_op", say("request.no_operation", op=request.op))
-    called = sender.key or LOCAL
+    called, role = sender.key or LOCAL, lesser(sender.role, request.role)
     signed = None
     if request.session is not None and people is not None and op is not OPS["session.open"]:
         signed = people.signed_in(request.session, sender)
@@ -141,18 +141,19 @@ def authorised(request: Request, sender: Sender, people: People | None = None) -
         if signed is None and not free:
             raise Refusal("locked", say("denied.session_ended"))
     if signed is not None and request.session is not None and people is not None:
-        if signed.role not in op.roles:
-            raise Refusal("denied", _denied(request.op, op, signed.name, signed.role))
+        role = lesser(signed.role, request.role)
+        if role not in op.roles:
+            raise Refusal("denied", _denied(request.op, op, signed.name, role))
         if op.command:
             people.used(request.session)
-        return op, Actor(signed.name, signed.role, sender.key, proved=True)
-    if sender.role not in op.roles:
-        raise Refusal("denied", _denied(request.op, op, called, sender.role))
+        return op, Actor(signed.name, role, sender.key, proved=True)
+    if role not in op.roles:
+        raise Refusal("denied", _denied(request.op, op, called, role))
     try:
         person = person_name((request.actor or "").strip() or called)
     except NameProblemError as error:
         raise Refusal("bad_request", say("refused.name", why=str(error))) from None
-    return op, Actor(person, sender.role, sender.key)
+    return op, Actor(person, role, sender.key)
 
 
 def _denied(name: str, op: AnyOperation, who: str, role: Role) -> Sentence:

@@ -254,6 +254,11 @@ class Answers:
         self._people.close(asked.request.session, asked.sender)
         return m.Accepted()
 
+    async def check_sessions(self, asked: Asked, body: who.CheckBody) -> who.CheckedBody:
+        """Whether people of a client are still signed in."""
+        good = [self._people.signed_in(one, asked.sender) is not None for one in body.sessions]
+        return who.CheckedBody(good=good)
+
     async def list_sessions(self, asked: Asked, body: m.Nothing) -> who.SessionsBody:
         """Who is signed in."""
         return self._people.sessions()

@@ -20,7 +20,7 @@ from tuner.campaign.decide import Refusal
 from tuner.daemon import hashes
 from tuner.daemon.intake import FAILURES
 from tuner.daemon.people_file import PeopleFile, PeopleFileError, Person
-from tuner.daemon.sender import Sender
+from tuner.daemon.sender import Sender, lesser
 from tuner.daemon.tries import FREE_TRIES, Tries
 from tuner.daemon.turns import Turns
 from tuner.journal.security import Category
@@ -33,7 +33,6 @@ MOST_SESSIONS = 500
 MOST_OF_ONE = 20  # sessions of one person: nobody takes all of them
 _MOST_DONE = 200  # requests of one client whose answers are remembered
 _CHANGES = frozenset({"person_added", "pin_set", "badge_set", "person_disabled", "person_enabled"})
-_RANKS = (Role.VIEWER, Role.OPERATOR, Role.ENGINEER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +187,13 @@ class People:
     def signed_in(self, token: str, sender: Sender) -> Signed | None:
         """Whose session it is, with what the person and the client may do now; None: it has ended, or is another's."""
         found = self._sessions.get(_digest(token))
-        if found is None or found.client != sender.client or sender.role not in _RANKS:
+        if found is None or found.client != sender.client or sender.role is Role.CONTROLLER:
             return None
         now_s = self.clock()
         if now_s - found.used_s > self.idle_s or now_s - found.opened_s > self.longest_s:
             self._end(_digest(token), "session_expired", "")
             return None
-        return replace(found, role=_lesser(found.role, sender.role))
+        return replace(found, role=lesser(found.role, sender.role))
 
     def used(self, token: str) -> None:
         """The person has done something."""
@@ -298,7 +297,7 @@ class People:
             session=token,
             number=self._count,
             name=person.name,
-            role=_lesser(person.role, sender.role),
+            role=lesser(person.role, sender.role),
             language=person.language,
             idle_s=self.idle_s,
             expires_at=text_of(now + timedelta(seconds=self.longest_s)),
@@ -331,10 +330,6 @@ class People:
 
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _lesser(one: Role, other: Role) -> Role:
-    return min(one, other, key=_RANKS.index)
 
 
 def _source(sender: Sender) -> str:

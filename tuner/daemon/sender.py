@@ -7,6 +7,8 @@ from tuner.basics.vocabulary import Role
 
 Door = Literal["network", "group", "owner"]  # the sockets: with keys, for the daemon's group, for its own user
 
+_RIGHTS = {Role.VIEWER: 0, Role.OPERATOR: 1, Role.CONTROLLER: 1, Role.ENGINEER: 2}
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:
@@ -20,3 +22,8 @@ class Sender:
     def client(self) -> str:
         """Whose limits, request ids, sessions and wrong PINs these are; no key can be called as a door is."""
         return self.key or f"local {self.door}"
+
+
+def lesser(role: Role, most: Role | None) -> Role:
+    """A role, or another one that may not be gone beyond, if there is one; it never gives more."""
+    return role if most is None or _RIGHTS[most] >= _RIGHTS[role] else most

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -23,7 +22,7 @@ from tuner.web.model import ModelAnswers
 from tuner.web.people import sign_in, sign_out
 from tuner.web.photos import Photos
 from tuner.web.seat import KEYS, Seat
-from tuner.web.seats import Seats
+from tuner.web.seats import CHECK_S, Seats
 from tuner.web.shown import PAGES, Shown, pictured, still_seen
 from tuner.web.steering import acknowledge, restrict
 from tuner.wire.aio import AsyncClient
@@ -76,7 +75,7 @@ class Page:
         )
         self._settling: set[asyncio.Task[None]] = set()
         self._cookie = "__Host-tuner" if options.places.secure else "tuner"
-        self.app = Starlette(
+        app = Starlette(
             routes=[
                 *(Route(path, partial(self._page, name)) for name, path in PAGES.items()),
                 Route("/events", self._events),
@@ -87,9 +86,9 @@ class Page:
                     for name, form in self._forms().items()
                 ),
             ],
-            middleware=[Middleware(Guard, places=options.places)],
             lifespan=self._lifespan,
         )
+        self.app = Guard(app, options.places)  # around all of it: what answers to a fault of ours is in it too
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -98,14 +97,27 @@ class Page:
             self._seats = Seats(self.session, self._link, self._options.campaign, self.session.clock)
             self._model = ModelAnswers(client, self._tell)
             following = asyncio.create_task(self.session.run())
+            checking = asyncio.create_task(self._check())
             try:
                 yield
             finally:
                 following.cancel()
+                checking.cancel()
                 self._tell()
-                await asyncio.gather(following, *self._settling, return_exceptions=True)
+                await asyncio.gather(following, checking, *self._settling, return_exceptions=True)
                 await self._model.close()
                 await self._seats.close()
+
+    async def _check(self) -> None:
+        """Ask beside, and not at each look, who is still signed in: no page waits for it."""
+        while True:
+            await asyncio.sleep(CHECK_S)
+            if await self._seats.check():
+                self._tell()
+
+    def _closed(self, seat: Seat) -> bool:
+        """Whether this browser sees nothing but the way in."""
+        return self._options.login and not seat.known
 
     def _tell(self) -> None:
         """Something is new: wake every stream, and look what became of requests without an answer."""
@@ -120,7 +132,9 @@ class Page:
                 task.add_done_callback(self._settling.discard)
 
     def _shown(self, seat: Seat) -> Shown:
-        return Shown(seat, self.session, self._photos, self._model, login=self._options.login)
+        return Shown(
+            seat, self.session, self._photos, self._model, login=self._options.login, closed=self._closed(seat)
+        )
 
     def _seat(self, request: Request) -> Seat | None:
         return self._seats.find(request.cookies.get(self._cookie))
@@ -138,7 +152,7 @@ class Page:
             if made is None:
                 return PlainTextResponse("Too many browsers are here at once. Try again later.\n", 503)
             cookie, seat = made
-        closed = self._options.login and not seat.proved
+        closed = self._closed(seat)
         shown = self._shown(seat)
         if not closed:
             await self._photos.look(pictured(seat.view))
@@ -162,9 +176,8 @@ class Page:
             return RedirectResponse(back, 303)
         if not compare_digest(fields.get("token", "").encode(), seat.token.encode()):
             return PlainTextResponse("This form is not of your page. Open the page again.\n", 403)
-        if self._options.login and not seat.proved and form not in (self._sign_in, self._language):
+        if self._closed(seat) and form not in (self._sign_in, self._language):
             return RedirectResponse("/", 303)
-        seat.used_s = self.session.clock()
         changes = seat.changes
         await form(seat, fields)
         response = RedirectResponse(back, 303)
@@ -218,7 +231,8 @@ class Page:
 
     async def _sign_in(self, seat: Seat, fields: Mapping[str, str]) -> None:
         async with seat.door:  # a form that is sent twice, or by two windows: one after the other
-            await sign_in(seat, self.session, fields, login=self._options.login)
+            await sign_in(seat, fields, login=self._options.login)
+        self._seats.seated(seat)
 
     async def _sign_out(self, seat: Seat, fields: Mapping[str, str]) -> None:
         async with seat.door:
@@ -226,7 +240,7 @@ class Page:
 
     async def _events(self, request: Request) -> Response:
         seat = self._seat(request)
-        if seat is None or (self._options.login and not seat.proved):
+        if seat is None or self._closed(seat):
             return PlainTextResponse("Open the page first.\n", 403)
         if seat.streams >= MOST_STREAMS or sum(one.streams for one in self._seats.all()) >= MOST_STREAMS_OF_ALL:
             return PlainTextResponse("Too many windows are open.\n", 429)
@@ -235,11 +249,9 @@ class Page:
         )
 
     def _mark(self, seat: Seat) -> tuple[object, ...]:
-        """What changes when the seat's own campaign has something new to show."""
-        view = seat.view
-        return (
-            (self.session.linked, None) if view is None else (self.session.linked, view.n, self._model.told(view.name))
-        )
+        """What changes when the seat's own campaign has something new to show, or who is there."""
+        view, common = seat.view, (seat.changes, self.session.linked)
+        return common if view is None else (*common, view.n, self._model.told(view.name))
 
     async def _stream(self, seat: Seat) -> AsyncIterator[bytes]:
         """Say when to look again; the page then asks for itself, in the seat's language and rights."""
@@ -247,7 +259,7 @@ class Page:
         try:
             yield b"retry: 2000\n\ndata: look\n\n"
             shown, told_s, pending = self._mark(seat), self.session.clock(), False
-            while seat in self._seats.all():
+            while seat in self._seats.all() and not self._closed(seat):
                 late_s = told_s + OTHERS_S - self.session.clock()
                 try:
                     async with asyncio.timeout(max(0.0, late_s) if pending else SIGN_OF_LIFE_S):
@@ -263,6 +275,7 @@ class Page:
                         continue
                 shown, told_s, pending = self._mark(seat), self.session.clock(), False
                 yield b"data: look\n\n"
+            yield b"data: look\n\n"  # the last: what it shows now is the way in
         finally:
             seat.streams -= 1
 
@@ -274,12 +287,12 @@ class Page:
 
     async def _photo(self, request: Request) -> Response:
         seat = self._seat(request)
-        closed = seat is None or (self._options.login and not seat.proved)
+        closed = seat is None or self._closed(seat)
         found = None if closed else await self._photos.find(request.path_params["name"])
         if found is None:
             return PlainTextResponse("There is no such picture.\n", 404)
-        content, media_type = found
-        return Response(content, media_type=media_type, headers={"Cache-Control": "private, max-age=3600"})
+        headers = {"Cache-Control": "private, max-age=3600", "Content-Length": str(found.size)}
+        return StreamingResponse(found.pieces, media_type=found.media_type, headers=headers)
 
 
 def _number(text: str) -> int:

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_FORM_BYTES = 16_000
+PIECE_BYTES = 128_000  # of an answer
 FORM_S = 10.0  # until all of it has come
 MOST_FIELDS = 20
 LONGEST_PATH = 100
@@ -18,6 +19,19 @@ _FORM = "application/x-www-form-urlencoded"
 _METHODS = {"GET", "HEAD", "POST"}
 # to whoever follows a link of another page: the browser shows its cookie only on a way that begins here
 _ENTRANCE = '<!DOCTYPE html><title>tuner</title><meta http-equiv="refresh" content="0;url=/"><a href="/">tuner</a>'
+
+
+# what every answer says, also one of the server itself that no page of ours is in
+SHUT = {
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
 
 
 class BadFormError(ValueError):
@@ -74,7 +88,11 @@ class Guard:
         async def closed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._close_doors(MutableHeaders(scope=message), nonce)
-            await send(message)
+            body = message.get("body", b"")
+            last = max(0, len(body) - PIECE_BYTES)
+            for start in range(0, last, PIECE_BYTES):  # for each the server waits until the one before is taken
+                await send({**message, "body": body[start : min(start + PIECE_BYTES, last)], "more_body": True})
+            await send({**message, "body": body[last:]} if last else message)
 
         wrong = self._wrong(scope)
         if wrong is not None:
@@ -104,14 +122,9 @@ class Guard:
         return None
 
     def _close_doors(self, headers: MutableHeaders, nonce: str) -> None:
+        for name, value in SHUT.items():
+            headers.setdefault(name, value)
         headers["Content-Security-Policy"] = self._places.policy(nonce)
-        headers["X-Content-Type-Options"] = "nosniff"
-        headers["X-Frame-Options"] = "DENY"
-        headers["Referrer-Policy"] = "no-referrer"
-        headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
-        headers.setdefault("Cache-Control", "no-store")
         if self._places.secure:
             headers["Strict-Transport-Security"] = "max-age=31536000"
 

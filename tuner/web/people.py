@@ -6,27 +6,18 @@ from collections.abc import Mapping
 from tuner.basics.vocabulary import Role
 from tuner.console.language import LANGUAGES, Words
 from tuner.console.requests import CannotError, RefusedError, person
-from tuner.console.session import Session
 from tuner.errors import TunerError
 from tuner.web.seat import Seat
 from tuner.wire.errors import ReplyError
-from tuner.wire.messages import Welcome
-from tuner.wire.operations import OPS
+from tuner.wire.messages import AtMost
+
+_AT_MOST: Mapping[Role, AtMost] = {Role.VIEWER: Role.VIEWER, Role.OPERATOR: Role.OPERATOR}
 
 
-def operators_rights(welcome: Welcome | None) -> Welcome | None:
-    """What somebody may do who only gave a name: no more than an operator, whatever the page's own key may."""
-    if welcome is None:
-        return None
-    role = Role.OPERATOR if welcome.role is Role.ENGINEER else welcome.role
-    ops = [name for name in welcome.ops if name in OPS and role in OPS[name].roles]
-    return welcome.model_copy(update={"role": role, "ops": ops})
-
-
-async def sign_in(seat: Seat, shared: Session, fields: Mapping[str, str], *, login: bool) -> None:
+async def sign_in(seat: Seat, fields: Mapping[str, str], *, login: bool) -> None:
     """Somebody gives name and PIN, a badge, or only a name."""
     try:
-        await _sign_in(seat, shared, fields, login=login)
+        await _sign_in(seat, fields, login=login)
     except ReplyError as error:
         seat.refuse(RefusedError(f"refused.{error.code}", text=str(error)))
     except CannotError as error:
@@ -35,14 +26,20 @@ async def sign_in(seat: Seat, shared: Session, fields: Mapping[str, str], *, log
         seat.refuse(CannotError("cannot.unsent", text=str(error)))
 
 
-async def _sign_in(seat: Seat, shared: Session, fields: Mapping[str, str], *, login: bool) -> None:
+async def _sign_in(seat: Seat, fields: Mapping[str, str], *, login: bool) -> None:
     pin, badge = fields.get("pin", "").strip(), fields.get("badge", "").strip()
     name = person(fields.get("name", ""))
     client = seat.session.client
     if pin or badge:
         await sign_out(seat)
-        opened = await client.open_session(name or None, pin or None, badge or None)
+        client.role = None  # what the person may do is no more than the page's own key may
+        try:
+            given = (None, None, badge) if badge else (name or None, pin or None, None)  # a badge says who it is
+            opened = await client.open_session(*given)
+        finally:
+            client.role = Role.VIEWER
         client.session, client.actor = opened.session, opened.name
+        client.role = _AT_MOST.get(opened.role)
         seat.sit(opened.name, await client.hello(), proved=True, idle_s=opened.idle_s)
         if opened.language in LANGUAGES:
             seat.actions.words = Words(opened.language)
@@ -51,7 +48,8 @@ async def _sign_in(seat: Seat, shared: Session, fields: Mapping[str, str], *, lo
         raise CannotError("page.pin_needed")
     elif name:
         await sign_out(seat)
-        seat.sit(name, operators_rights(shared.welcome), proved=False)
+        client.actor, client.role = name, Role.OPERATOR  # the daemon gives no more, whatever the page's own key may
+        seat.sit(name, await client.hello(), proved=False)
 
 
 async def sign_out(seat: Seat) -> None:

@@ -1,12 +1,14 @@
 """Pictures of parts: from folders that the engineer has allowed, by names that tell nothing about the files."""
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +18,10 @@ LARGEST_BYTES = 20_000_000
 MOST = 5000
 MOST_AT_ONCE = 16
 PATIENCE_S = 0.5
+TURN_S = 10.0  # that a picture waits where many are read
+PIECE_BYTES = 128_000  # so much of a picture is in memory for each of its readers
+# no file: not there, links in a circle, a name that no file can have
+_NO_FILE = (OSError, RuntimeError, ValueError)
 _TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -24,6 +30,24 @@ _TYPES = {
     ".gif": "image/gif",
     ".svg": "image/svg+xml",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file, how large all of it is, and which file and version it was."""
+
+    content: bytes
+    size: int
+    file: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture for a browser: its type, its size and its content, which is read as it is sent."""
+
+    media_type: str
+    size: int
+    pieces: AsyncIterator[bytes]
 
 
 class Photos:
@@ -47,14 +71,17 @@ class Photos:
         self._files: dict[str, Path] = {}  # by the last part of its address
         self._addresses: dict[str, str | None] = {}  # by what the adapter said
         self._looks: dict[str, asyncio.Task[None]] = {}
-        self._reading = 0
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     def address(self, photo: str | None) -> str | None:
         """The address of a picture on our page, if a look has found it; None: there is none that may be shown."""
         if not photo or "\0" in photo:
             return None
         if photo.startswith(("http://", "https://")):
-            parts = urlsplit(photo)
+            try:
+                parts = urlsplit(photo)
+            except ValueError:  # such as "http://["
+                return None
             return photo if f"{parts.scheme}://{parts.netloc}" in self._servers else None
         return self._addresses.get(photo)
 
@@ -87,36 +114,67 @@ class Photos:
         self._files[name] = path
         return f"/photo/{name}"
 
-    async def find(self, name: str) -> tuple[bytes, str] | None:
-        """A picture and its type by the last part of its address; a folder is looked at anew, for links may change."""
+    async def find(self, name: str) -> Picture | None:
+        """A picture by the last part of its address; None: there is none that may be shown."""
         path = self._files.get(name)
-        if path is None or self._reading >= MOST_AT_ONCE:
+        first = None if path is None else await self._read(path, 0)
+        if path is None or first is None:
             return None
-        self._reading += 1
+        return Picture(_TYPES[path.suffix.lower()], first.size, self._pieces(path, first))
+
+    async def _pieces(self, path: Path, first: Piece) -> AsyncIterator[bytes]:
+        """A picture piece by piece, as its reader takes it; the file is looked at anew each time, for links may change.
+
+        It breaks off where it is another file by now.
+        """
+        sent, piece = 0, first
+        while True:
+            yield piece.content
+            sent += len(piece.content)
+            if sent >= first.size:
+                return
+            more = await self._read(path, sent)
+            if more is None or more.file != first.file or not more.content:
+                return  # shorter than it was said to be: the server hangs up, and the browser asks again
+            piece = more
+
+    async def _read(self, path: Path, start: int) -> Piece | None:
+        """A piece of a file; few are read at once, and who has gone does not let another one in before it is read."""
         try:
-            content = await in_own_thread(_content, self._folders, path)
-        finally:
-            self._reading -= 1
-        return None if content is None else (content, _TYPES[path.suffix.lower()])
+            async with asyncio.timeout(TURN_S):
+                await self._turns.acquire()
+        except TimeoutError:
+            return None
+        task = asyncio.create_task(in_own_thread(_piece, self._folders, path, start))
+        task.add_done_callback(self._read_one)
+        return await asyncio.shield(task)
+
+    def _read_one(self, task: asyncio.Task[Piece | None]) -> None:
+        self._turns.release()
+        if not task.cancelled():
+            task.exception()  # known: whoever waited for it may have gone
 
 
 def _file_in(folders: tuple[Path, ...], photo: str) -> Path | None:
     """The picture's file, in the first of the folders that has it."""
     for folder in folders:
-        allowed = folder.resolve()
-        path = (allowed / photo).resolve()
-        if path.is_relative_to(allowed) and path.suffix.lower() in _TYPES and path.is_file():
-            return path
+        with contextlib.suppress(*_NO_FILE):
+            allowed = folder.resolve()
+            path = (allowed / photo).resolve()
+            if path.is_relative_to(allowed) and path.suffix.lower() in _TYPES and path.is_file():
+                return path
     return None
 
 
-def _content(folders: tuple[Path, ...], path: Path) -> bytes | None:
-    if not any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
-        return None
-    try:
+def _piece(folders: tuple[Path, ...], path: Path, start: int) -> Piece | None:
+    """What a picture has from there on, and which file it was; None: it is none that may be shown."""
+    with contextlib.suppress(*_NO_FILE):
+        if not any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
+            return None
         # something else may lie there by now: a pipe is opened without waiting for who writes, and not read
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            content = file.read(LARGEST_BYTES + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
-    except OSError:
-        return None
-    return content if 0 < len(content) <= LARGEST_BYTES else None
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as file:
+            found = os.fstat(file.fileno())
+            if stat.S_ISREG(found.st_mode) and 0 < found.st_size <= LARGEST_BYTES:
+                content = os.pread(file.fileno(), min(PIECE_BYTES, found.st_size - start), start)
+                return Piece(content, found.st_size, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+    return None

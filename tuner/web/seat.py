@@ -1,10 +1,12 @@
 """A browser's place at the page: who sits there, what was said to it, and the console's actions in its name."""
 
 import asyncio
+import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tuner.basics.vocabulary import Role
 from tuner.console.actions import Actions
 from tuner.console.keyboard import BY_SHOWN, HISTORY, Key
 from tuner.console.pages.page import Page
@@ -16,8 +18,8 @@ from tuner.wire.messages import CampaignView, JudgmentView, TrialView, Welcome
 
 KEYS = BY_SHOWN | {key.shown: key for key in HISTORY if key.ops}
 
-
 NAMED_S = 12 * 3600.0  # how long somebody stays who only gave a name
+UNSURE_S = 60.0  # how long a session counts as good that the daemon cannot be asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class SeatSession(Session):
         self._shared = shared
         self.campaigns = shared.campaigns
         self.ended = False
+        self.used_s = shared.clock()
 
     @property
     def linked(self) -> bool:
@@ -77,7 +80,8 @@ class SeatSession(Session):
         return self._doubt is not None
 
     async def act(self, request: KeyRequest) -> float:
-        """Send a request; the daemon may say that the person's session has ended."""
+        """Send a request, which is using the seat; the daemon may say that the person's session has ended."""
+        self.used_s = self.clock()
         try:
             return await super().act(request)
         except CannotError as error:
@@ -103,11 +107,11 @@ class Seat:
         proved: Whether the daemon knows by PIN or badge who is here.
         question: What was asked before the last key could be done.
         said: What was said last, and whether it is bad news.
-        used_s: When somebody did something here.
         streams: How many windows follow what happens.
         undoable: Whether the last answer can be taken back.
         changes: How often somebody came or went.
-        door: One at a time comes or goes.
+        door: One at a time acts, comes or goes: what one asks for is never sent with the rights of another.
+        sure_s: When the daemon said last that the session of who is here is good.
     """
 
     def __init__(self, shared: Session, client: AsyncClient, language: str, campaign: str | None) -> None:
@@ -117,7 +121,7 @@ class Seat:
         self.proved = False
         self.question: Question | None = None
         self.said: tuple[str, bool] = ("", False)
-        self.used_s = shared.clock()
+        self.sure_s = -math.inf
         self.idle_s = NAMED_S
         self.streams = 0
         self.undoable = False
@@ -125,16 +129,22 @@ class Seat:
         self.door = asyncio.Lock()
         self._given: str | None = None
         self._pressed: tuple[Key, int | None] | None = None
-        self._one = asyncio.Lock()
+        self.rise()
 
     @property
     def operator(self) -> str | None:
         """Who is signed in."""
         return self.actions.operator
 
+    @property
+    def known(self) -> bool:
+        """Whether PIN or badge has proved who is here, and the daemon has said so lately."""
+        return self.proved and self.session.clock() - self.sure_s < UNSURE_S
+
     def sit(self, name: str, rights: Welcome | None, *, proved: bool, idle_s: float = NAMED_S) -> None:
         """Somebody has signed in, until nothing was done here for so long."""
         self.idle_s = idle_s
+        self.session.used_s = self.sure_s = self.session.clock()
         self.changes += 1
         self.actions.operator = self.session.client.actor = name
         self.session.welcome = rights
@@ -145,16 +155,23 @@ class Seat:
     def rise(self) -> None:
         """Nobody is signed in any more."""
         self.changes += self.operator is not None
-        self.actions.operator = self.session.client.actor = self.session.client.session = None
+        client = self.session.client
+        self.actions.operator = client.actor = client.session = None
+        client.role = Role.VIEWER  # nobody does nothing, whatever is still on its way
         if not self.session.ended:  # else why is being said
             self.say("")
         self.session.welcome, self.session.ended = None, False
         self.proved = False
         self.question = None
 
+    def sign_out(self) -> None:
+        """The session of who was here has ended."""
+        self.rise()
+        self.say(self.actions.words("refused.locked"), bad=True)
+
     async def press(self, key: Key, given: str | None, *about: object) -> None:
         """Do what a key stands for; `given` is the answer to what it asked before."""
-        async with self._one:
+        async with self.door:
             self.question, self.undoable, self._given = None, False, given
             number = next((one.number for one in about if isinstance(one, TrialView | JudgmentView)), None)
             self._pressed = (key, number)

@@ -7,13 +7,16 @@ from collections.abc import Callable
 import zmq.asyncio
 
 from tuner.console.session import Session
+from tuner.errors import TunerError
 from tuner.web.seat import Seat
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
 
 MOST_SEATS = 300
 MOST_EMPTY = 100  # of them where nobody has signed in: whoever opens the page again and again drives out no other
+MOST_OF_ONE = 20  # where the same person has signed in: the daemon has room for no more sessions of one
 EMPTY_S = 600.0
+CHECK_S = 3.0  # how long the page knows nothing of a session that the daemon has ended
 RETIRED_S = 10.0  # how long a request may be on its way that was sent with the cookie from before signing in
 
 
@@ -41,9 +44,8 @@ class Seats:
         """The seat of a browser, if it still has one; who has done nothing for long is signed out."""
         self._sweep()
         seat = self._seats.get(cookie or "")
-        if seat is not None and seat.operator is not None and self._clock() - seat.used_s > seat.idle_s:
-            seat.rise()
-            seat.say(seat.actions.words("refused.locked"), bad=True)
+        if seat is not None and seat.operator is not None and self._clock() - seat.session.used_s > seat.idle_s:
+            seat.sign_out()
         return seat
 
     def new(self, language: str) -> tuple[str, Seat] | None:
@@ -53,12 +55,12 @@ class Seats:
         """
         empty = [cookie for cookie, seat in self._seats.items() if seat.operator is None]
         if len(empty) >= MOST_EMPTY:
-            self.drop(min(empty, key=lambda cookie: self._seats[cookie].used_s))
+            self.drop(min(empty, key=lambda cookie: self._seats[cookie].session.used_s))
         if len(self._seats) >= MOST_SEATS:
             asleep = [cookie for cookie, seat in self._seats.items() if not (seat.streams or seat.proved)]
             if not asleep:
                 return None
-            self.drop(min(asleep, key=lambda cookie: self._seats[cookie].used_s))
+            self.drop(min(asleep, key=lambda cookie: self._seats[cookie].session.used_s))
         client = AsyncClient(self._link, context=self._context)
         cookie = secrets.token_urlsafe(32)
         self._seats[cookie] = Seat(self._shared, client, language, self._campaign)
@@ -77,6 +79,39 @@ class Seats:
         self._retired_s[cookie] = self._clock()
         return new
 
+    def seated(self, seat: Seat) -> None:
+        """Somebody has signed in: the places of one person are bounded, the one that was used last longest ago goes."""
+        if seat.proved:
+            own = [one for one, known in self._seats.items() if known.proved and known.operator == seat.operator]
+            own.sort(key=lambda one: self._seats[one].session.used_s)
+            for cookie in own[:-MOST_OF_ONE]:
+                self.drop(cookie)
+
+    async def check(self) -> bool:
+        """Ask the daemon which sessions are still good; tells whether somebody was signed out.
+
+        Where it does not answer, `Seat.known` says how long that may last.
+        """
+        asked = [(one, one.session.client.session) for one in self._seats.values() if one.proved]
+        tokens = [token for _, token in asked if token is not None]
+        if not tokens:
+            return False
+        began_s = self._clock()
+        try:
+            answer = await self._shared.client.check_sessions(tokens)
+        except TunerError:
+            return False
+        good, ended = dict(zip(tokens, answer.good, strict=False)), False
+        for seat, token in asked:
+            if seat.session.client.session != token:
+                continue  # in the meantime somebody came or went
+            if token is not None and good.get(token):
+                seat.sure_s = began_s
+            else:
+                seat.sign_out()
+                ended = True
+        return ended
+
     def retired(self, cookie: str | None) -> bool:
         """Whether a cookie was renewed a moment ago: its browser is about to learn the new one."""
         return cookie in self._retired_s
@@ -94,7 +129,7 @@ class Seats:
         now_s = self._clock()
         self._retired_s = {one: at_s for one, at_s in self._retired_s.items() if now_s - at_s < RETIRED_S}
         for cookie, seat in list(self._seats.items()):
-            if not seat.streams and now_s - seat.used_s > (EMPTY_S if seat.operator is None else seat.idle_s):
+            if not seat.streams and now_s - seat.session.used_s > (EMPTY_S if seat.operator is None else seat.idle_s):
                 self.drop(cookie)
 
     def all(self) -> list[Seat]:

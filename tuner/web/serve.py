@@ -16,7 +16,6 @@ from tuner.web.guard import Places
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
 
-MOST_CONNECTIONS = 600
 LARGEST_HEADERS_BYTES = 16_000
 STOP_S = 2
 BACKLOG = 256
@@ -145,7 +144,6 @@ async def _serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOP_S,
         h11_max_incomplete_event_size=LARGEST_HEADERS_BYTES,

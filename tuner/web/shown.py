@@ -81,12 +81,15 @@ def pictured(view: CampaignView | None) -> list[str]:
 class Shown:
     """Everything that one seat sees now."""
 
-    def __init__(self, seat: Seat, shared: Session, photos: Photos, model: ModelAnswers, *, login: bool) -> None:
+    def __init__(
+        self, seat: Seat, shared: Session, photos: Photos, model: ModelAnswers, *, login: bool, closed: bool
+    ) -> None:
         self._seat = seat
         self._shared = shared
         self._photos = photos
         self._model = model
         self._login = login
+        self._closed = closed
         self._words: Words = seat.actions.words
         names = list(shared.campaigns)
         # not before all have been seen: the one asked for may come last
@@ -95,7 +98,7 @@ class Shown:
 
     def fields(self, name: str) -> dict[str, Any]:
         """The fields of a page's template; before somebody signed in nothing of a campaign is among them."""
-        if self._login and not self._seat.proved:
+        if self._closed:
             return {**self._common("sign_in", None), "campaigns": [], "alarm_count": 0, "needs": [], "lost": ""}
         view = self._seat.view
         more: Mapping[str, Callable[[CampaignView], dict[str, Any]]] = {

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tuner.basics.names import VIA
 from tuner.basics.vocabulary import Mode, Role
 from tuner.console.keyboard import ALARMS, Key
 from tuner.console.language import Words
@@ -42,7 +41,8 @@ async def restrict(seat: Seat, fields: Mapping[str, str]) -> None:
         seat.refuse(CannotError("cannot.nothing"))
         return
     until = (fields.get("time") or "").strip() or fields.get("until") or None
-    if not _may(seat, view, parameter.name, until or ("lifted" if "lift" in fields else None)):
+    rights = seat.session.welcome
+    if rights is not None and not _may_restrict(view, rights):  # whoever is not signed in is told so
         seat.refuse(CannotError("cannot.not_restrict"))
     elif "lift" in fields:
         await seat.press(_LIFT, None, view, parameter)
@@ -52,18 +52,6 @@ async def restrict(seat: Seat, fields: Mapping[str, str]) -> None:
             seat.refuse(CannotError("cannot.nothing"))
         else:
             await seat.press(_KEEP, None, view, parameter, typed, until, reason)
-
-
-def _may(seat: Seat, view: CampaignView, parameter: str, until: str | None) -> bool:
-    """Whether whoever sits there may do it: the page's own key may do more than a person who only gave a name."""
-    rights = seat.session.welcome
-    if rights is None:
-        return True  # whoever is not signed in is told so
-    if rights.role == Role.ENGINEER:
-        return True
-    known = next((one for one in view.restrictions if one.parameter == parameter), None)
-    own = known is None or known.by.partition(VIA)[0] == seat.operator
-    return _may_restrict(view, rights) and own and until is not None
 
 
 async def acknowledge(seat: Seat, fields: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ from tuner.wire import exchange, follow
 from tuner.wire.endpoint import SILENT_S, Link, prepare
 from tuner.wire.errors import InvalidRequestError, ProtocolError, RefusedReply
 from tuner.wire.follow import Follower, Gap, Item
-from tuner.wire.messages import Reply, Request
+from tuner.wire.messages import AtMost, Reply, Request
 from tuner.wire.operation import A, Call
 from tuner.wire.operations import Operations
 from tuner.wire.patient_clock import PatientClock
@@ -70,6 +70,7 @@ class BaseClient(Operations, ABC):
         link: Where the daemon is, and our key.
         actor: The person at the client; None: the key's name stands for it.
         session: Of a person who signed in with PIN or badge; None: nobody did.
+        role: Act with no more than its rights; None: with all that the key and the session have.
         find_s: How long to look for a daemon before a request is sent; None: as long as for its answer.
         signs: How many signs of life of the daemon there were: answers, events, beats.
     """
@@ -86,6 +87,7 @@ class BaseClient(Operations, ABC):
         self.link = link
         self.actor = actor
         self.session: str | None = None
+        self.role: AtMost | None = None
         self.find_s = find_s
         self.signs = 0
         self._clock = clock
@@ -153,7 +155,7 @@ class BaseClient(Operations, ABC):
         self, op: str, campaign: str | None, body: Body, timeout_s: float | None, request_id: str | None
     ) -> Reply:
         return await self._exchange(
-            exchange.compose(op, campaign, self.actor, body, request_id, self.session), timeout_s
+            exchange.compose(op, campaign, self.actor, body, request_id, self.session, self.role), timeout_s
         )
 
     async def _ask_again(self, request_id: str, timeout_s: float | None) -> Reply:

@@ -16,7 +16,7 @@ from tuner.basics.vocabulary import Lane, Status
 from tuner.errors import DeniedError
 from tuner.wire.endpoint import Link, is_encrypted
 from tuner.wire.errors import InvalidRequestError, NoReplyError, ProtocolError, error_of, sentence
-from tuner.wire.messages import LARGEST_BYTES, VERSION, Reply, Request
+from tuner.wire.messages import LARGEST_BYTES, VERSION, AtMost, Reply, Request
 from tuner.wire.operation import make
 from tuner.wire.operations import OPS
 
@@ -52,6 +52,7 @@ def compose(
     body: BaseModel | Mapping[str, Any] | None,
     request_id: str | None,
     session: str | None = None,
+    role: AtMost | None = None,
 ) -> Request:
     """Make a request, after checking what can be checked here."""
     known = OPS.get(op)
@@ -66,7 +67,8 @@ def compose(
     return make(
         Request,
         {"id": request_id or new_id(), "op": op, "campaign": campaign, "actor": actor, "body": fields}
-        | ({} if session is None else {"session": session}),
+        | ({} if session is None else {"session": session})
+        | ({} if role is None else {"role": role}),
     )
 
 

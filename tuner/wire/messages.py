@@ -26,6 +26,7 @@ Value = (
     | Annotated[int, Field(ge=-(2**53), le=2**53)]
     | Annotated[str, Field(max_length=200)]
 )
+AtMost = Literal[Role.VIEWER, Role.OPERATOR]  # the roles that some other has more rights than
 # what the daemon says of a campaign: a newer one may have other words, which stay what they are
 ModeWord = Annotated[Mode | str, Field(union_mode="left_to_right")]
 PhaseWord = Annotated[Phase | str, Field(union_mode="left_to_right")]
@@ -49,6 +50,9 @@ class Request(Message):
     )
     session: Annotated[str, Field(max_length=64)] | None = Field(
         None, description="from `session.open`: the person who signed in there stands for the actor"
+    )
+    role: AtMost | None = Field(
+        None, description="act with no more than this role's rights; left out: with all that key and session have"
     )
     body: dict[str, Any] = Field(default_factory=dict, description="as the operation needs it")
 

@@ -227,6 +227,10 @@ class Operations:
     def close_session(self) -> None:
         """Sign out: the request's own session ends."""
 
+    @operation("session.check", who.CheckBody, who.CheckedBody, ALL_PEOPLE)
+    def check_sessions(self, sessions: Sequence[str]) -> None:
+        """Whether sessions are still good; it does not count as using them."""
+
     @operation("session.list", Nothing, who.SessionsBody, ENGINEER)
     def list_sessions(self) -> None:
         """Who is signed in."""

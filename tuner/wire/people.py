@@ -59,6 +59,20 @@ class SessionBody(Message):
     number: int = Field(ge=1, le=2**53, description="of the session, as in `session.list`")
 
 
+class CheckBody(Message):
+    """Sessions that a client keeps for several people."""
+
+    sessions: list[Annotated[str, Field(max_length=64)]] = Field(
+        max_length=1000, description="as `session.open` gave them, to a client of this key"
+    )
+
+
+class CheckedBody(Told):
+    """The answer to `session.check`."""
+
+    good: list[bool] = Field(description="whether each is still good, in the order that was asked")
+
+
 class PersonView(Told):
     """A person; secrets are told to nobody."""
 
