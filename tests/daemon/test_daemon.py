@@ -251,5 +251,6 @@ def test_a_request_on_the_wire_is_what_the_document_says():
         "campaign": None,
         "actor": None,
         "session": None,
+        "role": None,
         "body": {},
     }
