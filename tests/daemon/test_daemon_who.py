@@ -188,13 +188,13 @@ def test_fewer_rights_count_for_a_person_too(running):
 
 def test_a_client_asks_which_sessions_are_good_without_using_them(running):
     with running.client() as own, as_group(running) as group:
-        own.add_person("carl", Role.OPERATOR, pin="6172")
-        tokens = [group.open_session("carl", "6172").session for _ in range(2)]
+        own.add_person("dora", Role.OPERATOR, pin="6172")
+        tokens = [group.open_session("dora", "6172").session for _ in range(2)]
         before = datetime.now(UTC)
         assert group.check_sessions([*tokens, "x"]).good == [True, True, False]
-        sessions = [one for one in own.list_sessions().sessions if one.name == "carl"]
+        sessions = [one for one in own.list_sessions().sessions if one.name == "dora"]
         assert all(datetime.fromisoformat(one.used_at) < before for one in sessions)
         own.end_session(min(one.number for one in sessions))
         assert group.check_sessions(tokens).good == [False, True]
-        own.disable_person("carl")
+        own.disable_person("dora")
         assert group.check_sessions(tokens).good == [False, False]
