@@ -14,7 +14,7 @@ from tuner.daemon import hashes
 from tuner.daemon import people as module
 from tuner.daemon.people import People
 from tuner.daemon.people_file import PeopleFile, PeopleFileError
-from tuner.daemon.tries import LONGEST_WAIT_S, RIGHT_OF_A_PERSON
+from tuner.daemon.tries import RIGHT_OF_A_PERSON
 from tuner.errors import DeniedError, TunerError
 from tuner.wire.errors import ReplyError
 from tuner.wire.people import NewPerson
@@ -178,15 +178,6 @@ async def test_one_person_cannot_take_all_sessions(people, clock):
     assert (await people.open("ben", "2580", None, HERE)).name == "ben"
     still = [one for one in opened if people.signed_in(one.session, HERE) is not None]
     assert still == opened[-module.MOST_OF_ONE :], "those that were used last"
-
-
-@pytest.mark.asyncio
-async def test_badges_that_were_misread_long_ago_slow_nobody_down(people, clock):
-    await anna(people, badge="0042")
-    for _ in range(10):
-        assert await code_of(people.open(None, None, "0043", TABLET)) == "wrong_pin"
-        assert (await people.open(None, None, "0042", TABLET)).name == "anna"
-        clock.now_s += LONGEST_WAIT_S + 1.0
 
 
 def test_a_pin_is_kept_as_a_hash_that_only_the_pin_fits():

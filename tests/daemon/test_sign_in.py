@@ -57,6 +57,34 @@ async def test_whoever_signs_in_between_guesses_at_badges_slows_down_as_if_not(p
 
 
 @pytest.mark.asyncio
+async def test_whoever_guesses_badges_gets_about_one_guess_a_minute(people, clock):
+    await anna(people, badge="0042")
+    guesses = 0
+    while clock.now_s < 3600.0:
+        guesses += await code_of(people.open(None, None, "0001", TABLET)) == "wrong_pin"
+        clock.now_s += 1.0
+    assert 60 <= guesses <= 80
+
+
+@pytest.mark.asyncio
+async def test_the_slips_of_a_whole_plant_keep_no_badge_out(people, clock):
+    await anna(people, badge="0042")
+    for _ in range(200):
+        assert await code_of(people.open(None, None, "0001", TABLET)) == "wrong_pin"
+        clock.now_s += 90.0
+        assert (await people.open(None, None, "0042", TABLET)).name == "anna"
+
+
+@pytest.mark.asyncio
+async def test_a_whole_shift_shows_its_badges_at_once(people):
+    names = [f"worker {number}" for number in range(40)]
+    for number, name in enumerate(names):
+        await add(people, name, badge=f"{number:04d}")
+    opened = await asyncio.gather(*(people.open(None, None, f"{number:04d}", TABLET) for number in range(40)))
+    assert [one.name for one in opened] == names
+
+
+@pytest.mark.asyncio
 async def test_wrong_pins_at_one_client_keep_nobody_from_signing_in_at_another(people, clock):
     await anna(people)
     for _ in range(24 * 60):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from difflib import get_close_matches
+from unicodedata import category
 
 _LONGEST = 40
 _HOUR_S = 3600
@@ -24,8 +25,11 @@ def nearest_of(word: str, known: Iterable[str]) -> str | None:
 
 
 def printable(text: str) -> str:
-    """What others said, without what a terminal or a log would obey: a space for each such letter."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    """What others said, without what a terminal or a log would obey: a space for each such letter.
+
+    Spaces of other widths stay: they may be part of an option's name, or of a file's.
+    """
+    return "".join(letter if letter.isprintable() or category(letter) == "Zs" else " " for letter in text)
 
 
 def on_one_line(text: str) -> str:

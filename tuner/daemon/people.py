@@ -21,8 +21,8 @@ from tuner.daemon import hashes
 from tuner.daemon.intake import FAILURES
 from tuner.daemon.people_file import PeopleFile, PeopleFileError, Person
 from tuner.daemon.sender import Sender, lesser
-from tuner.daemon.tries import FREE_TRIES, Tries
-from tuner.daemon.turns import Turns
+from tuner.daemon.tries import FREE_TRIES, NAMELESS_OF_A_CLIENT, Tries
+from tuner.daemon.turns import MOST_WAITING, Turns
 from tuner.journal.security import Category
 from tuner.wire.people import NewPerson, Opened, PeopleBody, PersonView, SessionsBody, SessionView
 
@@ -174,7 +174,8 @@ class People:
             raise Refusal("bad_request", say("people.name_and_pin"))
         named = self._file.find(name) if name is not None else None
         who = named.name if named is not None else ""  # a badge, or a name that nobody has
-        async with self._sign_ins.of(sender.client, who):
+        most = MOST_WAITING if who else NAMELESS_OF_A_CLIENT.at_once  # at a change of shift everybody shows a badge
+        async with self._sign_ins.of(sender.client, who, most):
             self._slow_down(who, sender)
             self._tries.begin(sender.client, who)
             person = await self._by_badge(badge) if badge is not None else await self._by_pin(who, pin or "")

@@ -9,6 +9,7 @@ from tuner.campaign.decide import Refusal
 
 FREE_TRIES = 3
 LONGEST_WAIT_S = 900.0
+FORGIVEN_S = 60.0  # after so long a client's wrong badge or unknown name counts no more: the slips of a whole plant
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,9 @@ class Tries:
     """What was tried: by whom at which client, where `who` is a person's name, or empty: a badge or an unknown name.
 
     A client's wrong badges and unknown names are counted for the client alone: no right PIN or badge shows that those
-    before were slips of the same person. They are forgotten when there was none for as long as the longest wait. What
-    is kept has a bound by itself: there are so many keys, and so many people.
+    before were slips of the same person. One of them is forgotten each minute in which there was none, so whoever
+    guesses gets about one guess a minute. What is kept has a bound by itself: there are so many keys, and so many
+    people.
     """
 
     clock: Callable[[], float]
@@ -71,8 +73,8 @@ class Tries:
     def wrong(self, client: str, who: str) -> int:
         """It was wrong; how many in a row there were now."""
         wrong = self._wrong.setdefault((client, who), Wrong())
-        if not who and self.clock() - wrong.last_s > LONGEST_WAIT_S:
-            wrong.count = 0
+        if not who and wrong.count:
+            wrong.count = max(0, wrong.count - int((self.clock() - wrong.last_s) / FORGIVEN_S))
         wrong.count, wrong.last_s = wrong.count + 1, self.clock()
         if wrong.count >= FREE_TRIES:
             wrong.next_s = self.clock() + min(LONGEST_WAIT_S, 2.0 ** (wrong.count - FREE_TRIES + 1))

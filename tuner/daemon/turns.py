@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from tuner.basics.sentences import say
 from tuner.campaign.decide import Refusal
 
-MOST_WAITING = 10  # in one line
+MOST_WAITING = 10  # in one line, if nothing else is said
 
 
 class Turns:
@@ -19,23 +19,23 @@ class Turns:
         self._taken = False
 
     @contextlib.asynccontextmanager
-    async def of(self, client: str, line: str = "") -> AsyncIterator[None]:
-        """Wait for this line's turn, and have it.
+    async def of(self, client: str, line: str = "", most: int = MOST_WAITING) -> AsyncIterator[None]:
+        """Wait for this line's turn, and have it; at most so many wait in the line.
 
         Raises:
             Refusal: Too many wait in this line already.
         """
         if self._taken:
-            await self._wait(client, line)
+            await self._wait(client, line, most)
         self._taken = True
         try:
             yield
         finally:
             self._pass_on()
 
-    async def _wait(self, client: str, line: str) -> None:
+    async def _wait(self, client: str, line: str, most: int) -> None:
         waiting = self._lines.setdefault(client, OrderedDict()).setdefault(line, deque())
-        if len(waiting) >= MOST_WAITING:
+        if len(waiting) >= most:
             raise Refusal("busy", say("daemon.busy_queue"))
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting.append(turn)

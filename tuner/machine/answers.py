@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from tuner.adapter import Value
 from tuner.basics.sentences import Sentence, sentence_in
@@ -21,7 +29,17 @@ def _name(text: str) -> str:
     return on_one_line(text)[:MOST_LETTERS_OF_A_NAME]
 
 
+def _apart(given: object, checked: ValidatorFunctionWrapHandler) -> Any:
+    """An interlock that does not hold must not vanish behind one that does."""
+    found = checked(given)
+    if isinstance(given, dict) and len(found) < len(given):
+        raise ValueError("two names are the same when they are written on one line")
+    return found
+
+
 _Name = Annotated[str, AfterValidator(_name)]
+_Numbers = Annotated[dict[_Name, float], WrapValidator(_apart)]
+_Interlocks = Annotated[dict[_Name, bool], WrapValidator(_apart)]
 _Words = Annotated[str, AfterValidator(printable)]  # runs of spaces may be part of a path or of an option
 
 
@@ -30,7 +48,7 @@ class HealthAnswer(_Strict):
 
     ok: bool
     text: str
-    interlocks: dict[_Name, bool]
+    interlocks: _Interlocks
     told: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -39,13 +57,13 @@ class OutcomeAnswer(_Strict):
 
     valid: bool
     reason: str
-    measurements: dict[_Name, float]
+    measurements: _Numbers
     photo: _Words | None
     told: dict[str, Any] = Field(default_factory=dict)
 
 
 SETTING_ANSWER: TypeAdapter[dict[str, Value]] = TypeAdapter(
-    dict[_Name, float | int | _Words], config=ConfigDict(strict=True)
+    Annotated[dict[_Name, float | int | _Words], WrapValidator(_apart)], config=ConfigDict(strict=True)
 )
 
 
