@@ -43,6 +43,7 @@ VALUES = {
     "options": ("a",),
     "until": "14:00",
     "more": False,
+    "sessions": ["a token"],
 }
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from tuner.basics.sentences import say
+from tuner.basics.vocabulary import MOST_MEASUREMENTS
 from tuner.core.space.values import GRID_ERROR, Domain, Kind, Value
 from tuner.errors import TunerError
 
@@ -40,7 +41,6 @@ __all__ = [
 ]
 
 API_VERSION = 1
-MOST_MEASUREMENTS = 200  # of a part
 
 Setting = Mapping[str, Value]
 

@@ -202,7 +202,7 @@ def holds(driver: Driver) -> None:
     told = model_input(state)
     optimizer = Optimizer.from_state(space_from_json(told["space"]), told["state"])
     earlier = sum(len(one.judgments) for one in state.imports if one.discount < 1.0)
-    assert len(optimizer.ledger.active) == len(state.active) + earlier
+    assert len(optimizer.ledger.active) == len(state.told) + earlier
     assert optimizer.champion == state.champion
     if model_due(state):  # else each would wait for the other to ask
         told = (optimizer.ledger.active, *optimizer.ledger.decided)

@@ -7,8 +7,11 @@ import pytest
 from tests.campaign.helpers import ANNA, ENGINEER, Driver, proposed, terms
 from tuner.campaign import commands as c
 from tuner.campaign.effects import ComputeNext, basis, wake_at, wanted
+from tuner.campaign.importing import import_of
 from tuner.campaign.model_input import model_input
 from tuner.campaign.speculate import futures
+from tuner.compute.tasks import space_from_json
+from tuner.core.optimizer.optimizer import Optimizer
 from tuner.core.optimizer.questions import Question
 from tuner.core.optimizer.records import Memory
 
@@ -241,3 +244,63 @@ def test_a_part_that_was_made_again_stands_for_its_trial_on_the_tray():
     assert driver.state.trials[-1].source == "remake"
     assert driver.state.hand == (5, 6)
     assert driver.state.duel.pair == {5, 7}
+
+
+def test_a_wish_to_compare_again_waits_for_no_part_that_was_put_away_meanwhile():
+    driver = fallen(tray=2)
+    driver.propose(x=6.0)
+    driver.tell(c.AskAgain(judgment=4), ANNA)
+    driver.make()
+    assert driver.state.hand == (5, 6)
+    driver.judge(new_wins=False)
+    assert driver.state.duel is None
+    assert isinstance(wanted(driver.state), ComputeNext)
+
+
+def test_a_tray_that_a_reload_takes_away_brings_no_part_back():
+    driver = fallen(tray=2)
+    driver.tell(c.ChangeTerms(terms=terms(policy={"repeat_after": None})))
+    driver.tell(c.Retract(judgment=1, reason="wrong key"), ENGINEER)
+    assert driver.state.duel is None
+    assert model_input(driver.state)["state"]["hand"] == [4, 5]
+
+
+def test_a_part_of_the_open_question_is_not_put_away():
+    driver = fallen(tray=2)
+    driver.propose(x=6.0)
+    driver.make(valid=False)
+    driver.propose(x=7.0)
+    driver.make()
+    assert driver.state.duel.pair == {5, 7}
+    driver.tell(c.TellOutcome(trial=6, valid=True, reason=""), ANNA)
+    assert {5, 6, 7} <= set(driver.state.hand)
+
+
+def test_parts_of_a_campaign_that_is_gone_on_with_may_be_compared():
+    old = fallen(tray=None)
+    new = Driver(terms(trials=20, policy={"repeat_after": None, "tray": 3}))
+    new.tell(import_of(old.state, 1.0).model_copy(update={"discount": 1.0}))
+    assert new.state.champion == 5
+    assert new.state.hand == (3, 4, 5)
+    new.tell(c.Start())
+    new.propose(x=6.0)
+    new.make()
+    assert new.state.duel.pair == {5, 6}
+
+
+def test_what_was_said_of_a_remade_part_counts_no_more_when_its_trial_is_out_of_account():
+    for late in (c.Exclude(trial=2, reason="measured wrongly"), c.TellOutcome(trial=2, valid=False, reason="burnt")):
+        driver = Driver(terms(trials=20, policy={"remake_after_lot": True, "repeat_after": None})).begun()
+        driver.propose(x=1.0)
+        driver.make()
+        driver.judge(new_wins=True)
+        driver.tell(c.ChangeLot(lot="b"))
+        driver.make()
+        driver.propose(x=2.0)
+        driver.make()
+        driver.judge(new_wins=False)
+        driver.tell(late, ENGINEER)
+        told = model_input(driver.state)
+        optimizer = Optimizer.from_state(space_from_json(told["space"]), told["state"])
+        assert len(optimizer.ledger.active) == len(driver.state.told)
+        assert optimizer.champion == driver.state.champion

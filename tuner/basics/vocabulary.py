@@ -5,6 +5,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+MOST_MEASUREMENTS = 200  # of a part
+
 
 class Mode(StrEnum):
     """The state word of a campaign, PackML's where it fits."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from tuner.adapter import MOST_MEASUREMENTS
+from tuner.basics.vocabulary import MOST_MEASUREMENTS
 from tuner.campaign.people import CommandBase, Needed, Number, Text
 from tuner.core.optimizer.records import Memory
 from tuner.core.space.values import Value

@@ -12,7 +12,6 @@ from tuner.campaign.automatic import budget_end
 from tuner.campaign.by_hand import needed
 from tuner.campaign.questions import due, model_may_ask, to_remake
 from tuner.campaign.state import Mode, Stage, State
-from tuner.campaign.tray import at_hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,8 @@ def basis(state: State) -> str:
         [(one.at.isoformat(), one.source, one.discount) for one in state.imports],
         sorted(state.within.items()),
     )
-    if policy.tray is not None:
-        known = (*known, at_hand(state))  # type: ignore[assignment]
+    if state.at_hand is not None:
+        known = (*known, state.at_hand)  # type: ignore[assignment]
     if scrap is not None:  # without one the digest is as it was before there were contracts
         known = (*known, scrap.model_dump_json())  # type: ignore[assignment]
     return hashlib.sha256(repr(known).encode()).hexdigest()

@@ -68,7 +68,7 @@ def evolve(name: str, state: State | None, one: Recorded) -> State:
         raise HistoryError(say("history.no_fit", seq=one.seq, type=one.event.type)) from error
     if changed.wanted is not None and type(one.event) in _NEWS:
         changed = replace(changed, wanted=None)  # the model did not know that
-    changed = replace(changed, hand=hand_after(changed, one.event))
+    changed = replace(changed, hand=hand_after(state, changed, one.event))
     if (state.trial or state.duel) and not (changed.trial or changed.duel):
         changed = replace(changed, idle_since=one.at)
     return replace(_dated(state, changed, one), alarms=alarms, count=state.count + 1, seq=one.seq)

@@ -5,7 +5,6 @@ from typing import Any
 from tuner.campaign.automatic import budget_end
 from tuner.campaign.importing import as_earlier
 from tuner.campaign.state import CampaignTrial, Stage, State
-from tuner.campaign.tray import at_hand
 from tuner.core.optimizer.records import FITS, REJECTED, Judgment, OptimizerState, Trial
 
 
@@ -39,7 +38,7 @@ def optimizer_state(state: State) -> OptimizerState:
         strictness="expected" if scrap is None else scrap.strictness,
         confidence=0.95 if scrap is None else scrap.confidence,
         tray=policy.tray,
-        hand=at_hand(state),
+        hand=state.at_hand,
         looks_per_part=policy.looks_per_part if policy.repeat_after is None else 1.0,
         fits=state.memory.fits or dict.fromkeys(FITS),
         trials=(*(_told(trial, stands=trial.number in state.remade) for trial in state.trials), *earlier),

@@ -4,7 +4,6 @@ import hashlib
 from dataclasses import replace
 
 from tuner.campaign.state import Duel, Stage, State
-from tuner.campaign.tray import at_hand
 from tuner.core.optimizer.questions import Asked, Question
 from tuner.core.space.restriction import outside
 
@@ -25,7 +24,8 @@ def due(state: State) -> Question | None:
 def _look(state: State) -> Question | None:
     """The first duel that somebody wants asked again, of parts that count."""
     for pair in state.looks:
-        if all(state.trials[number - 1].usable for number in pair):
+        originals = (state.original(number) for number in pair)
+        if all(state.trials[number - 1].usable for number in pair) and asked(state).kept(*originals):
             return Question(max(pair), min(pair), repeat=True, why="again")
     return None
 
@@ -33,7 +33,7 @@ def _look(state: State) -> Question | None:
 def asked(state: State) -> Asked:
     """What was asked so far; a part that was made again from a new lot stands for the trial that it repeats."""
     own = [trial for trial in state.trials if trial.number not in state.remade]
-    return Asked(own, state.told, *state.decided, hand=at_hand(state))
+    return Asked(own, state.told, *state.decided, hand=state.at_hand)
 
 
 def to_remake(state: State) -> int | None:

@@ -266,16 +266,18 @@ class State:
                 winner=None if one.winner is None else self.original(one.winner),
             )
             for one in self.active
+            if all(self.trials[self.original(number) - 1].usable for number in one.pair)
         )
 
     @cached_property
-    def _candidates(self) -> list[int]:
+    def candidates(self) -> list[int]:
+        """The trials that may be champion: usable ones, of which none stands for another."""
         return [t.number for t in self.trials if t.usable and t.number not in self.remade]
 
     @cached_property
     def decided(self) -> tuple[int | None, Judgment | None]:
         """The trial that won its duels, and the judgment that made it the best, if one did."""
-        return champion_of(self._candidates, self.told)
+        return champion_of(self.candidates, self.told)
 
     @cached_property
     def champion(self) -> int | None:
@@ -285,7 +287,13 @@ class State:
         best.
         """
         leader = None if self.memory.leader is None else self.original(self.memory.leader)
-        return standing(leader, self._candidates, self.told) or self.decided[0]
+        return standing(leader, self.candidates, self.told) or self.decided[0]
+
+    @cached_property
+    def at_hand(self) -> tuple[int, ...] | None:
+        """The trials whose parts are still there to be compared; None: all, for nothing was put away."""
+        everything = self.terms.policy.tray is None and set(self.candidates) <= set(self.hand)
+        return None if everything else self.hand
 
     @cached_property
     def within(self) -> dict[str, Allowed]:

@@ -10,7 +10,6 @@ from tuner.campaign import events as e
 from tuner.campaign.refusal import Actor, Refusal
 from tuner.campaign.restricting import RestrictionError, restricted
 from tuner.campaign.state import Restriction, State
-from tuner.campaign.tray import at_hand
 
 
 def restrict(state: State, command: c.Freeze | c.Narrow, actor: Actor, now: datetime) -> tuple[e.Event, ...]:
@@ -83,9 +82,11 @@ def ask_again(state: State, command: c.AskAgain, actor: Actor, now: datetime) ->
     pair = min(judgment.left, judgment.right), max(judgment.left, judgment.right)
     if not all(state.trials[number - 1].usable for number in pair):
         raise Refusal("not_open", say("refused.look_left_out", number=judgment.number))
-    kept = at_hand(state)
+    kept = state.at_hand
     if kept is not None and not {state.original(number) for number in pair} <= set(kept):
-        raise Refusal("not_open", say("refused.look_put_away", number=judgment.number, tray=state.terms.policy.tray))
+        raise Refusal(
+            "not_open", say("refused.look_put_away", number=judgment.number, tray=state.terms.policy.tray or len(kept))
+        )
     if pair in state.looks or (state.duel is not None and state.duel.pair == frozenset(pair)):
         raise Refusal("unchanged", say("refused.look_wanted", number=judgment.number))
     return (e.LookWanted(judgment=judgment.number, left=judgment.left, right=judgment.right),)

@@ -195,3 +195,54 @@ def test_the_champion_is_the_one_that_a_recommendation_names_as_soon_as_somethin
             else:
                 optimizer.tell_judgment(question.number, question.opponent)
         assert optimizer.champion == optimizer.recommendation().champion
+
+
+@pytest.mark.parametrize("out_of_account", [lambda one: one.exclude(3), lambda one: one.exclude(8)])
+def test_the_model_compares_with_no_part_that_is_out_of_account(out_of_account):
+    for tray in (3, 5):
+        optimizer = Optimizer.from_state(LINE, {**tuned(tray, *FALLEN).state(), "looks_per_part": 9.0}, strategy=LIGHT)
+        out_of_account(optimizer)
+        for _ in range(6):
+            question = optimizer.question()
+            if question is None:
+                break
+            optimizer.tell_judgment(question.number, question.opponent)  # is refused for what is out of account
+
+
+def test_winners_are_kept_also_after_an_answer_of_before_was_taken_back():
+    optimizer = tuned(1, [], [(2, 1)])
+    optimizer.retract(1)
+    for number in range(3, 8):
+        optimizer.tell_outcome(optimizer.add({"x": number / 10}), True)
+        question = optimizer.question()
+        assert {question.number, question.opponent} == {number - 1, number}
+        optimizer.tell_judgment(number, number - 1)
+        assert optimizer.hand == (number,)
+
+
+def test_what_nobody_has_judged_is_not_put_away_however_many_come_at_once():
+    optimizer = tuned(2, [])
+    numbers = [optimizer.add({"x": number / 10}) for number in (3, 5, 7)]
+    for number in numbers:
+        optimizer.tell_outcome(number, True)
+    asked = set()
+    while (question := optimizer.question()) is not None:
+        asked.add(question.number)
+        optimizer.tell_judgment(question.opponent, question.number)
+    assert asked == set(numbers)
+    assert len(optimizer.hand) == 2
+
+
+def test_an_outcome_that_is_told_again_brings_no_part_back():
+    optimizer = tuned(2, *FALLEN)
+    optimizer.tell_outcome(1, True, "as before")
+    assert optimizer.hand == (3, 8)
+
+
+def test_a_setting_is_recommended_although_its_part_is_gone():
+    optimizer = tuned(1, [], [(2, 1)], [(3, 2)], [(3, 4)])
+    optimizer.tell_outcome(optimizer.add({"x": 0.95}), True)
+    optimizer.tell_judgment(3, 5)
+    optimizer.exclude(3)  # nothing that is kept is any good
+    everything = Optimizer.from_state(LINE, {**optimizer.state(), "tray": None, "hand": None}, strategy=LIGHT)
+    assert optimizer.recommend() == everything.recommend()

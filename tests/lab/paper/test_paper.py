@@ -215,7 +215,7 @@ def test_a_bench_that_was_killed_goes_on_where_it_was_and_ends_with_the_same_tab
     done = RunStore(tmp_path / "killed").load()
     assert 3 <= len(done) < 9
     quiet(tmp_path / "killed")
-    quiet(tmp_path / "whole", workers=2)
+    quiet(tmp_path / "whole", jobs=2)
     tasks, whole = finished(TINY, (5,), tmp_path / "whole")
     assert len(whole) == len(tasks) == 9
     assert finished(TINY, (5,), tmp_path / "killed") == (tasks, whole)

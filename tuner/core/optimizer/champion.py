@@ -17,14 +17,16 @@ def champion_of(candidates: Sequence[int], judgments: Sequence[Judgment]) -> tup
     and the last; where judgments go in a circle, to none that reigned before.
     """
     champion, deciding = candidates[0] if candidates else None, None
-    reigned = {champion}
+    reigned, allowed = {champion}, set(candidates)
+    said: dict[int | None, list[Judgment]] = {}  # what was said of each trial, in order
+    for judgment in judgments:
+        for number in () if judgment.tie else judgment.pair:
+            said.setdefault(number, []).append(judgment)
     while True:
         lead: dict[int, int] = {}
         latest: dict[int, bool] = {}
         last: dict[int, Judgment] = {}
-        for judgment in judgments:
-            if judgment.tie or champion not in judgment.pair:
-                continue
+        for judgment in said.get(champion, ()):
             winner, loser = judgment.order
             won = loser == champion
             other = winner if won else loser
@@ -33,7 +35,7 @@ def champion_of(candidates: Sequence[int], judgments: Sequence[Judgment]) -> tup
             if won:
                 last[other] = judgment
         beaten_by = [t for t in last if lead[t] > 0 or (lead[t] == 0 and latest[t])]
-        ahead = [t for t in beaten_by if t not in reigned and t in candidates]
+        ahead = [t for t in beaten_by if t not in reigned and t in allowed]
         if not ahead:
             return champion, deciding
         champion = max(ahead, key=lambda t: last[t].number)

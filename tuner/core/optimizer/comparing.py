@@ -28,7 +28,7 @@ def comparison(known: Knowledge, kept: set[int], slips: float, numbers: Asking) 
     """
     ledger = known.ledger
     newest = max((t.number for t in ledger.usable), default=None)
-    if newest is None:
+    if newest is None or newest not in kept:
         return None
     met = [one.pair for one in duels_of(ledger.active) if newest in one.pair]
     others = [number for number in sorted(kept) if number != newest and frozenset((number, newest)) not in met]

@@ -60,11 +60,17 @@ class Knowledge:
         """Where the next setting may lie; rows mean the same as in the ledger's."""
         return self.ground or self.ledger.space
 
-    def with_champion(self) -> Self:
-        """Return itself, or say that nothing can be recommended yet."""
-        if self.champion_id is None:
+    @property
+    def of_all_parts(self) -> Self:
+        """Itself, whether parts are kept or not: a setting can be recommended whose part is gone.
+
+        Raises:
+            TellError: There is no part yet.
+        """
+        known = self if self.at_hand is None else replace(self, at_hand=None)
+        if known.champion_id is None:
             raise TellError("nothing can be recommended before there is a valid trial")
-        return self
+        return known
 
     @property
     def led_by_model(self) -> bool:

@@ -22,7 +22,7 @@ from tuner.core.optimizer.proposer import (
     is_eiig,
     learn,
 )
-from tuner.core.optimizer.questions import Asked, Question, put_away
+from tuner.core.optimizer.questions import Asked, Question
 from tuner.core.optimizer.recommending import recommended, recommended_setting
 from tuner.core.optimizer.records import (
     FITS,
@@ -163,9 +163,10 @@ class Optimizer:
 
     def tell_outcome(self, number: int, valid: bool, reason: str | None = None) -> None:
         """Tell whether a trial made a part."""
+        made = [trial.number for trial in self.ledger.trials.values() if trial.valid]
         self.ledger.outcome(number, valid, reason)
-        if valid and number not in self._hand:
-            self._hand = (*self._hand, int(number))
+        if valid and number not in made:
+            self._hand = (*(one for one in self._hand if one != number), int(number))
             self._put_away(2)  # it stays until it is judged
 
     def tell_judgment(
@@ -191,13 +192,14 @@ class Optimizer:
 
     def _put_away(self, least: int) -> None:
         """Keep as many parts as the tray takes."""
-        if self.tray is not None:
-            self._hand = put_away(self._hand, self.champion, self.ledger.decided[1], max(self.tray, least))
+        if self.tray is not None and len(self._hand) > max(self.tray, least):
+            self._hand = self._asked.put_away(max(self.tray, least))
 
     @property
     def hand(self) -> tuple[int, ...] | None:
         """The trials whose parts are still there to be compared, oldest first; None: all."""
-        return None if self.tray is None else self._hand
+        everything = self.tray is None and {trial.number for trial in self.ledger.usable} <= set(self._hand)
+        return None if everything else self._hand
 
     def retract(self, number: int) -> None:
         """Take a judgment back."""
@@ -266,7 +268,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        return recommended_setting(self._lead(self.learned().with_champion()), self.strategy, self._rng(1))
+        return recommended_setting(self._lead(self.learned()).of_all_parts, self.strategy, self._rng(1))
 
     def recommendation(self, known: Knowledge | None = None) -> Recommended:
         """Return the setting believed best where parts are likely, with its evidence and its process window.
@@ -277,7 +279,7 @@ class Optimizer:
         Raises:
             TellError: There is no valid trial yet.
         """
-        return recommended(self._lead((known or self.learned()).with_champion()), self.strategy, self._rng(1))
+        return recommended(self._lead(known or self.learned()).of_all_parts, self.strategy, self._rng(1))
 
     def question(self) -> Question | None:
         """Return the next duel worth asking, or None.

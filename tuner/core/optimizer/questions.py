@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from tuner.core.optimizer.champion import champion_of
 from tuner.core.optimizer.records import Judgment, Record, Trial
 
 Why = Literal["new", "repeat", "reduel", "again", "compare"]
@@ -87,6 +88,23 @@ class Asked:
         usable = frozenset(trial.number for trial in self.trials if trial.usable)
         return usable if self.hand is None else usable.intersection(self.hand)
 
+    def put_away(self, most: int, waiting: frozenset[int] = frozenset()) -> tuple[int, ...]:
+        """Return which of the parts at hand are kept where the tray takes so many, oldest first.
+
+        In any case those that nobody has judged, or that wait for an answer; then the champion's, the newest, whom the
+        champion beat, and the newer of the others. What is out of account takes no place. What was put away does not
+        come back, whatever is said or taken back later.
+        """
+        here = [number for number in self.hand or () if self.kept(number)]
+        judged = frozenset[int]().union(*(j.pair for j in self.judgments)) - waiting
+        champion, deciding = self.champion, self.deciding
+        if champion not in here:
+            champion, deciding = champion_of(here, self.judgments)
+        needed = dict.fromkeys([*(number for number in here if number not in judged), champion])
+        order = dict.fromkeys([*needed, *here[-1:], *(deciding.pair if deciding else ()), *reversed(here)])
+        kept = [number for number in order if number in here][: max(most, len(needed))]
+        return tuple(number for number in here if number in kept)
+
     def looks_left(self, looks_per_part: float) -> float:
         """How many looks the parts made so far allow beyond those that there were."""
         made = sum(trial.usable and not trial.earlier for trial in self.trials)
@@ -128,17 +146,3 @@ class Asked:
 
         best = max(own, key=worth)
         return best.order
-
-
-def put_away(hand: Sequence[int], champion: int | None, deciding: Judgment | None, most: int | None) -> tuple[int, ...]:
-    """Return which parts are kept of those at hand, oldest first: the champion's, the newest, whom it beat, others.
-
-    None: all are. The newer of the others go last. What was put away does not come back, whatever is said or taken
-    back later.
-    """
-    if most is None or len(hand) <= most:
-        return tuple(hand)
-    beaten = () if deciding is None else deciding.pair
-    order = dict.fromkeys([champion, hand[-1], *beaten, *reversed(hand)])
-    kept = [number for number in order if number in hand][:most]
-    return tuple(number for number in hand if number in kept)

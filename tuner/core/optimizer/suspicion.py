@@ -106,7 +106,7 @@ def model_question(known: Knowledge, looks: float, numbers: Asking) -> Question 
         looks: How many looks are left; with the credit at least one.
         numbers: Thresholds, and the price of a look.
     """
-    kept = {t.number for t in known.ledger.usable} if known.at_hand is None else set(known.at_hand)
+    kept = {t.number for t in known.ledger.usable if known.at_hand is None or t.number in known.at_hand}
     worst = max(
         (
             one

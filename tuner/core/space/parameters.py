@@ -89,10 +89,12 @@ class Continuous(_Scaled):
 
     def encode(self, value: Any) -> list[float]:
         """Return the coordinate of a value."""
-        number = self.checked(value)
-        if self.log:
-            return [math.log(number / self.low) / math.log(self.high / self.low)]
-        return [(number - self.low) / (self.high - self.low)]
+        return [float(self._coordinate(np.array([float(self.checked(value))]))[0])]
+
+    def _coordinate(self, value: FloatArray) -> FloatArray:
+        if self.log:  # for one value as for many: another library's logarithm may have another last digit
+            return np.asarray(np.log(value / self.low) / np.log(self.high / self.low))
+        return (value - self.low) / (self.high - self.low)
 
     def column(self, u: FloatArray) -> FloatArray:
         """Return the values of coordinates (p, 1)."""
@@ -106,10 +108,7 @@ class Continuous(_Scaled):
         """Return the coordinates inside the cube, of values that can be set."""
         if not self.resolution:
             return np.clip(u, 0.0, 1.0)
-        values = self.column(u)
-        if self.log:
-            return (np.log(values / self.low) / math.log(self.high / self.low))[:, None]
-        return ((values - self.low) / (self.high - self.low))[:, None]
+        return self._coordinate(self.column(u))[:, None]
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Draw coordinates uniformly."""
