@@ -172,17 +172,34 @@ class Page:
             return PlainTextResponse(f"{error}\n", 400)
         back = PAGES.get(fields.get("back", ""), "/")
         seat = self._seat(request)
-        if seat is None:  # the page is from before a restart, or nobody used it for long: what it meant is not done
-            return RedirectResponse(back, 303)
+        if seat is None:
+            return self._without_seat(request, back)
         if not compare_digest(fields.get("token", "").encode(), seat.token.encode()):
             return PlainTextResponse("This form is not of your page. Open the page again.\n", 403)
         if self._closed(seat) and form not in (self._sign_in, self._language):
             return RedirectResponse("/", 303)
         changes = seat.changes
         await form(seat, fields)
+        if form == self._sign_in and not seat.said[1]:
+            back = "/"  # whatever page the form was on: "Who are you?" has no way on in the network
         response = RedirectResponse(back, 303)
         cookie = self._seats.renew(seat) if seat.changes != changes else None
         if cookie is not None:
+            self._keep(response, cookie)
+        return response
+
+    def _without_seat(self, request: Request, back: str) -> Response:
+        """A form of a page from before a restart, or that nobody used for long: what it meant is not done.
+
+        Its secret cannot be compared any more, so a sign-in is not done either; a new seat says so.
+        """
+        response = RedirectResponse(back, 303)
+        if self._seats.retired(request.cookies.get(self._cookie)):
+            return response
+        made = self._seats.new(self._options.language or _preferred(request))
+        if made is not None:
+            cookie, seat = made
+            seat.refuse(CannotError("page.old_form"))
             self._keep(response, cookie)
         return response
 
