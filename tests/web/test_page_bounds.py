@@ -1,20 +1,29 @@
 """The page's bounds: browsers, windows, and connections of which nothing comes."""
 
 import asyncio
+import errno
+import resource
 import socket
 import ssl
 from contextlib import ExitStack
 
 import pytest
+import zmq
+from click.testing import CliRunner
 
 from tests.daemon.running import campaign_text, daemon
 from tests.patience import PATIENT_S
 from tests.web.helpers import Forms, served
 from tuner.basics.vocabulary import Role
+from tuner.cli.web import web
+from tuner.console.language import Words
 from tuner.console.session import Session
-from tuner.web import certificate, connection
-from tuner.web.app import MOST_STREAMS, MOST_STREAMS_OF_ALL
-from tuner.web.seat import UNSURE_S
+from tuner.errors import UnreachableError
+from tuner.web import app, certificate, connection, serve
+from tuner.web.app import MOST_STREAMS, MOST_STREAMS_OF_ALL, Options, Page
+from tuner.web.guard import Places
+from tuner.web.people import sign_in
+from tuner.web.seat import NAMED_S, UNSURE_S, Seat
 from tuner.web.seats import MOST_EMPTY, MOST_OF_ONE, MOST_SEATS, Seats
 from tuner.wire.aio import AsyncClient
 from tuner.wire.endpoint import Link
@@ -103,6 +112,94 @@ def test_what_is_on_its_way_when_somebody_goes_has_nobodys_rights():
         assert seat.session.client.role == Role.VIEWER
 
     seated(act)
+
+
+def test_whoever_idles_out_finds_the_place_its_language_and_why_hours_later():
+    def act(seats, now_s):
+        cookie, seat = come(seats, now_s, None)
+        seat.actions.words = Words("de")
+        seat.sit("anna", None, proved=True, idle_s=1200.0)
+        now_s[0] += 1201.0
+        assert seats.find(cookie) is seat
+        now_s[0] += 4 * 3600.0
+        assert seats.find(cookie) is seat
+        assert (seat.operator, seat.said) == (None, ("Nach längerer Ruhe abgemeldet.", True))
+        now_s[0] += 24 * 3600.0
+        assert seats.find(cookie) is None
+
+    seated(act)
+
+
+def test_many_who_idle_out_at_once_make_room_like_all_where_nobody_signed_in():
+    def act(seats, now_s):
+        for number in range(2 * MOST_EMPTY):
+            come(seats, now_s, f"name {number}")
+        now_s[0] += NAMED_S + 1000.0
+        assert seats.find(None) is None
+        come(seats, now_s, None)
+        assert len(seats.all()) == MOST_EMPTY
+
+    seated(act)
+
+
+def test_a_pin_has_half_a_minute_at_the_page_because_others_are_hashed_before_it(monkeypatch):
+    asked = {}
+
+    async def call(self, call, *, timeout_s=None, request_id=None):
+        asked[call.op] = timeout_s
+        raise UnreachableError("nobody is there")
+
+    async def run():
+        async with AsyncClient(Link("ipc:///nowhere/requests")) as client:
+            seat = Seat(Session(client, lambda: None), client, "en", None)
+            await sign_in(seat, {"name": "anna", "pin": "2580"}, login=True)
+
+    monkeypatch.setattr(AsyncClient, "call", call)
+    asyncio.run(run())
+    assert asked["session.open"] >= 30.0
+
+
+def test_a_fault_of_the_page_leaves_nobody_unasked_about_and_nothing_unheard(monkeypatch):
+    monkeypatch.setattr(app, "AGAIN_S", 0.01)
+    monkeypatch.setattr(app, "CHECK_S", 0.01)
+    monkeypatch.setattr(Session, "_look_at_daemon", fails := Fails())
+    monkeypatch.setattr(Seats, "check", checks := Fails())
+
+    async def run():
+        page = Page(Link("ipc:///nowhere/requests"), Options(Places(frozenset({"page"}), False)))
+        async with asyncio.timeout(PATIENT_S), page._lifespan(None):
+            await fails.again.wait()
+            await checks.again.wait()
+
+    asyncio.run(run())
+
+
+def test_the_page_may_have_as_many_files_open_as_its_user(monkeypatch, tmp_path):
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    had = []
+    monkeypatch.setattr(serve, "serve", lambda *_, **__: had.append(resource.getrlimit(resource.RLIMIT_NOFILE)))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most - 1, most))
+    try:
+        CliRunner().invoke(web, ["--state", str(tmp_path)], catch_exceptions=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
+    assert had == [(most, most)]
+
+
+class Fails:
+    """Something that fails once."""
+
+    def __init__(self):
+        self.times = 0
+        self.again = asyncio.Event()
+
+    async def __call__(self):
+        self.times += 1
+        if self.times == 1:
+            raise zmq.ZMQError(errno.EMFILE)
+        self.again.set()
+        await asyncio.sleep(0.01)
+        return False
 
 
 def test_a_session_that_the_daemon_cannot_be_asked_about_shows_nothing_after_a_minute_until_it_is_good_again():

@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.running import campaign_text, daemon, until
 from tests.patience import PATIENT_S
-from tests.web.helpers import Forms, served
+from tests.web.helpers import PATIENT_MS, Forms, chromium, served
 from tuner.basics.vocabulary import Role
 
 EVERYWHERE = "0.0.0.0:0"
@@ -77,6 +77,27 @@ def test_nothing_of_a_campaign_is_seen_or_done_before_a_pin_was_given(running, f
     assert "press-machine" not in stranger.html
     with running.client() as client:
         assert client.snapshot("press").mode == "Execute"
+
+
+def test_a_right_pin_after_a_wrong_one_leads_to_the_question(running, forms):
+    anna = forms()
+    anna.sign_in("anna", pin="0815")
+    assert (anna.said.startswith("Name, PIN or badge is wrong."), "<nav" in anna.html) == (True, False)
+    anna.sign_in_here("anna", pin=PINS["anna"])
+    assert (anna.said, "Who are you?" in anna.html) == ("signed in: anna", False)
+    assert ("<nav" in anna.html, "press-machine" in anna.html) == (True, True)
+    assert "<nav" in anna.open("/sign-in")  # whoever comes back there has a way on
+
+
+def test_a_sign_in_on_a_page_from_before_a_restart_says_that_nothing_was_done(running, forms):
+    anna = forms()
+    anna.open("/")
+    anna.cookie = "__Host-tuner=of-a-seat-that-is-gone"
+    anna.sign_in_here("anna", pin=PINS["anna"])
+    assert anna.said == "This page was too old: nothing was done. Please do it again."
+    assert "press-machine" not in anna.html
+    anna.sign_in_here("anna", pin=PINS["anna"])
+    assert anna.said == "signed in: anna"
 
 
 def test_an_engineer_approves_an_operator_cannot_and_the_answer_bears_the_name_that_was_proved(running, forms):
@@ -196,3 +217,38 @@ def test_a_form_that_is_sent_twice_at_once_signs_in_once(running, forms):
         assert len(client.list_sessions().sessions) == before + 1
     inside = [one for _, one in answers if "anna" in one.request("GET", "/")[2]]
     assert len(inside) == 1, "the cookie of the last sign-in is worth something, and no other"
+
+
+def test_a_window_follows_what_happens_after_signing_in_again_and_where_no_stream_is_to_be_had(running, forms):
+    def signs_in(page):
+        page.fill("#name", "anna")
+        page.fill("#pin", PINS["anna"])
+        page.click("form.sign button")
+        page.locator("#said", has_text="signed in: anna").wait_for()
+
+    def sees(page, mode):
+        page.locator(".mode", has_text=mode).wait_for()
+
+    with chromium() as browser, running.client("ines") as client:
+        client.session = client.open_session("ines", PINS["ines"]).session
+        context = browser.new_context(ignore_https_errors=True)
+        page = context.new_page()
+        page.set_default_timeout(PATIENT_MS)
+        page.goto(forms().origin)
+        signs_in(page)
+        client.hold("press")
+        sees(page, "Held")
+        with page.expect_response(lambda answer: answer.url.endswith("/events") and answer.status == 403):
+            for one in client.list_sessions().sessions:
+                if one.name == "anna":
+                    client.end_session(one.number)
+        page.locator("form.sign").wait_for()
+        signs_in(page)
+        client.resume("press")
+        sees(page, "Tuning")
+        page.route("**/events", lambda route: route.fulfill(status=429))
+        page.goto(forms().origin)
+        client.hold("press")
+        sees(page, "Held")
+        client.resume("press")
+        context.close()

@@ -77,12 +77,12 @@ def pictures(made):
     return Guard(app, PLACES)
 
 
-def large(made):
+def large(made, size=LARGE_BYTES):
     """An application whose answer is there at once, as a long page is."""
 
     async def app(scope, receive, send):
         made.append(0)
-        await PlainTextResponse(bytes(LARGE_BYTES))(scope, receive, send)
+        await PlainTextResponse(bytes(size))(scope, receive, send)
 
     return Guard(app, PLACES)
 
@@ -113,10 +113,90 @@ def test_where_many_do_not_read_the_slowest_makes_room(monkeypatch):
             for count in (1, 2):
                 await ask()
                 await until(lambda least=count: sum(one.lag is not None for one in state.connections) >= least)
-            first = min(state.connections, key=lambda one: one.lag.when())
+            await until(lambda: not any(one.look() for one in state.connections))  # what is on its way has come
+            first = min(state.connections, key=lambda one: one.taken_s)
             await ask()
             await until(lambda: first not in state.connections)
             assert len(state.connections) == 2
+
+    asyncio.run(run())
+
+
+def test_of_many_who_wait_at_once_no_more_are_given_up_than_are_too_many(monkeypatch):
+    monkeypatch.setattr(connection, "LAG_S", PATIENT_S)
+    monkeypatch.setattr(connection, "MOST_LAGGING", 3)
+
+    async def run():
+        made, here = [], asyncio.Event()
+
+        async def app(scope, receive, send):
+            made.append(0)
+            await here.wait()
+            await large([])(scope, receive, send)
+
+        async with serving(app) as (server, ask):
+            for _ in range(8):
+                await ask()
+            await until(lambda: len(made) == 8)
+            here.set()
+            state = server.server_state
+            await until(lambda: len(state.connections) < 8)
+            assert len(state.connections) == 3
+
+    asyncio.run(run())
+
+
+def test_whoever_reads_is_not_given_up_for_one_who_does_not(monkeypatch):
+    monkeypatch.setattr(connection, "LAG_S", PATIENT_S)
+    monkeypatch.setattr(connection, "MOST_LAGGING", 2)
+
+    async def run():
+        async with serving(large([])) as (server, ask):
+            state, come = server.server_state, []
+            for _ in range(2):
+                reader = await ask()
+                await until(lambda: any(one.lag for one in state.connections - {at for _, at in come}))
+                (place,) = state.connections - {at for _, at in come}
+                come.append((reader, place))
+            (reads, first), (_, second) = come
+            await until(lambda: not second.look())
+            await taken(reads, 20_000)
+            await ask()
+            await until(lambda: not {first, second} <= state.connections)
+            assert first in state.connections
+
+    asyncio.run(run())
+
+
+async def taken(one, least):
+    """Take so much of an answer."""
+    loop, size = asyncio.get_running_loop(), 0
+    while size < least:
+        piece = await loop.sock_recv(one, least - size)
+        assert piece, "the reader was given up"
+        size += len(piece)
+    return size
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_slow_reader_who_always_takes_something_gets_all_of_it(closes):
+    async def run():
+        loop, ahead_s = asyncio.get_running_loop(), [0.0]
+        usual = loop.time
+        loop.time = lambda: usual() + ahead_s[0]
+        request = ASK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+        async with serving(large([], 8_000_000)) as (server, ask):
+            reader, state, size = await ask(request), server.server_state, 0
+            await until(lambda: any(one.lag for one in state.connections))
+            (place,) = state.connections
+            while closes and not place.transport.is_closing():
+                size += await taken(reader, 10_000)
+            for _ in range(20):
+                size += await taken(reader, 5_000)
+                ahead_s[0] += connection.LAG_S / 4
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+            assert size + len(await heard(reader)) > 8_000_000
 
     asyncio.run(run())
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from tuner.basics.processes import allow_many_files
 from tuner.cli.connection import found, typed_first
 from tuner.errors import TunerError
 
@@ -44,15 +45,17 @@ def web(
     if context.invoked_subcommand is not None:
         return
     _require_extra()
+    allow_many_files()
     from tuner.console.language import choose_language
     from tuner.web.serve import Listening, serve
     from tuner.wire.client import Client
 
     wanted = choose_language(language) if language is not None else None
     connect, key, state = typed_first(connect, key, state)
-    client = Client.local(state) if connect is None and key is None else Client.connect(connect, key=key)
+    with Client.local(state) if connect is None and key is None else Client.connect(connect, key=key) as client:
+        link = client.link
     listening = Listening(*listen, names, certificate, certificate_key)
-    serve(client.link, listening, click.echo, language=wanted, campaign=campaign, photos=photos, pictures=pictures)
+    serve(link, listening, click.echo, language=wanted, campaign=campaign, photos=photos, pictures=pictures)
 
 
 @web.command()

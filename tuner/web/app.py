@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -32,10 +33,12 @@ from tuner.wire.messages import CampaignView, JudgmentView, TrialView
 MOST_STREAMS = 4  # of one browser
 MOST_STREAMS_OF_ALL = 300  # so that connections are left for what people do
 SIGN_OF_LIFE_S = 15.0
+AGAIN_S = 3.0  # after a fault of ours
 BURST_S = 0.06  # what happens at a machine comes in bursts: one look is enough for all of it
 OTHERS_S = 2.0  # how late a page may show what happens at other machines
 _STATIC = Path(__file__).with_name("static")
 _TYPES = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+log = logging.getLogger(__name__)
 Form = Callable[[Seat, Mapping[str, str]], Awaitable[str | None]]
 
 
@@ -96,8 +99,8 @@ class Page:
             self.session = Session(client, self._tell)
             self._seats = Seats(self.session, self._link, self._options.campaign, self.session.clock)
             self._model = ModelAnswers(client, self._tell)
-            following = asyncio.create_task(self.session.run())
-            checking = asyncio.create_task(self._check())
+            following = asyncio.create_task(_for_ever(self.session.run))
+            checking = asyncio.create_task(_for_ever(self._check))
             try:
                 yield
             finally:
@@ -172,17 +175,34 @@ class Page:
             return PlainTextResponse(f"{error}\n", 400)
         back = PAGES.get(fields.get("back", ""), "/")
         seat = self._seat(request)
-        if seat is None:  # the page is from before a restart, or nobody used it for long: what it meant is not done
-            return RedirectResponse(back, 303)
+        if seat is None:
+            return self._without_seat(request, back)
         if not compare_digest(fields.get("token", "").encode(), seat.token.encode()):
             return PlainTextResponse("This form is not of your page. Open the page again.\n", 403)
         if self._closed(seat) and form not in (self._sign_in, self._language):
             return RedirectResponse("/", 303)
         changes = seat.changes
         await form(seat, fields)
+        if form == self._sign_in and not seat.said[1]:
+            back = "/"  # whatever page the form was on: "Who are you?" has no way on in the network
         response = RedirectResponse(back, 303)
         cookie = self._seats.renew(seat) if seat.changes != changes else None
         if cookie is not None:
+            self._keep(response, cookie)
+        return response
+
+    def _without_seat(self, request: Request, back: str) -> Response:
+        """A form of a page from before a restart, or that nobody used for long: what it meant is not done.
+
+        Its secret cannot be compared any more, so a sign-in is not done either; a new seat says so.
+        """
+        response = RedirectResponse(back, 303)
+        if self._seats.retired(request.cookies.get(self._cookie)):
+            return response
+        made = self._seats.new(self._options.language or _preferred(request))
+        if made is not None:
+            cookie, seat = made
+            seat.refuse(CannotError("page.old_form"))
             self._keep(response, cookie)
         return response
 
@@ -293,6 +313,16 @@ class Page:
             return PlainTextResponse("There is no such picture.\n", 404)
         headers = {"Cache-Control": "private, max-age=3600", "Content-Length": str(found.size)}
         return StreamingResponse(found.pieces, media_type=found.media_type, headers=headers)
+
+
+async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
+    """Do something that everybody needs until cancelled; a fault of ours is told, and does not end it."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            log.exception("the page goes on after a fault of its own")
+            await asyncio.sleep(AGAIN_S)
 
 
 def _number(text: str) -> int:

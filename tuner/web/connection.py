@@ -1,7 +1,10 @@
 """A browser's connection: whoever opens many, or is slow to say what is wanted, takes nobody's place."""
 
 import asyncio
+import contextlib
 import ipaddress
+import socket
+import struct
 from typing import Any
 
 import h11
@@ -10,22 +13,26 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from tuner.web.app import MOST_STREAMS_OF_ALL
 from tuner.web.guard import SHUT
 
 HEAD_S = 10.0  # until TLS is agreed on, and until a request has come with all its headers
-LAG_S = 20.0  # that a reader may take nothing of an answer that waits for it
-MOST_LAGGING = 100  # readers for whom more waits than is sent at once; one more takes the place of the slowest
+LAG_S = 20.0  # that a reader may take nothing of an answer that waits for it; it is looked at as often
+LEAVE_S = 600.0  # asyncio's own bound, with TLS, on how long the last of an answer takes: ours is LAG_S
+MOST_LAGGING = MOST_STREAMS_OF_ALL  # readers for whom an answer waits, some 200 kB each: all that have a window
 MOST_CONNECTIONS = 600
 MOST_OF_ONE = 60  # connections of one machine; on this machine itself there may be others behind them
+_ACKNOWLEDGED = struct.Struct("120xQ")  # where Linux tells how many bytes the other side has taken (tcp_info)
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """asyncio's own, with the same bound on the time until TLS is agreed on: before that nobody counts a connection."""
+    """asyncio's own, with our bounds on a connection's first and last seconds with TLS, when nobody counts it."""
 
     async def create_server(self, *where: Any, **options: Any) -> asyncio.Server:
         """Listen."""
         if options.get("ssl"):
             options.setdefault("ssl_handshake_timeout", HEAD_S)
+            options.setdefault("ssl_shutdown_timeout", LEAVE_S)
         return await super().create_server(*where, **options)
 
 
@@ -33,19 +40,24 @@ class Connection(H11Protocol):
     """uvicorn's own, with a bound on the time that a request takes to come, and an answer to be taken.
 
     Attributes:
-        lag: Until when the reader must have taken what waits; None: little or nothing does.
+        lag: When the reader is looked at again, for whom something waits; None: little or nothing does.
+        taken_s: When it was seen last that the reader takes what is sent.
     """
 
     _late: asyncio.TimerHandle | None = None
+    _taken: object = None
     lag: asyncio.TimerHandle | None = None
+    taken_s: float = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody is there."""
         super().connection_made(transport)
+        self._socket = transport.get_extra_info("socket")
         transport.set_write_buffer_limits(HIGH_WATER_LIMIT)  # with TLS it would be eight times as much
         host = self.client[0] if self.client else ""
         if not _here(host) and self._of(host) > MOST_OF_ONE:
             transport.close()
+            self._leave()
             return
         self._expect()
 
@@ -65,15 +77,32 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         """More waits than the reader takes."""
         super().pause_writing()
-        self.lag = self.lag or self.loop.call_later(LAG_S, self.transport.abort)
+        self._wait_for_reader()
         lagging = [one for one in self.connections if isinstance(one, Connection) and one.lag is not None]
-        if len(lagging) > MOST_LAGGING:
-            min(lagging, key=lambda one: one.lag.when() if one.lag else 0.0).transport.abort()
+        if len(lagging) > MOST_LAGGING:  # whoever took nothing for longest makes room
+            for one in lagging:
+                one.look()
+            for one in sorted(lagging, key=lambda one: one.taken_s)[: len(lagging) - MOST_LAGGING]:
+                one.hang_up()
 
     def resume_writing(self) -> None:
         """The reader has taken it."""
         super().resume_writing()
-        self._caught_up()
+        if not self.transport.is_closing():
+            self._caught_up()
+
+    def look(self) -> bool:
+        """Whether the reader has taken anything since the last look."""
+        taken = self._count()
+        if taken == self._taken:
+            return False
+        self._taken, self.taken_s = taken, self.loop.time()
+        return True
+
+    def hang_up(self) -> None:
+        """Wait no longer for the reader."""
+        self._caught_up()  # the loop tells of the end in its next turn: until then this one is counted no more
+        self.transport.abort()
 
     def on_response_complete(self) -> None:
         """An answer is on its way; a connection that is closed after it does not wait for a reader for ever."""
@@ -119,6 +148,8 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         self._late = None
+        if self.transport.is_closing():
+            return  # with TLS, whoever closes twice can abort no more
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
             self._leave()
@@ -129,8 +160,33 @@ class Connection(H11Protocol):
             self.lag = None
 
     def _leave(self) -> None:
-        """Wait no longer than this until somebody takes the last that is on its way."""
-        self.loop.call_later(LAG_S, self.transport.abort)
+        """The last of an answer is on its way, and waits for its reader as all before did."""
+        if self in self.connections:  # else it has arrived
+            self._wait_for_reader()
+
+    def _wait_for_reader(self) -> None:
+        if self.lag is None:
+            self._taken, self.taken_s = self._count(), self.loop.time()
+            self.lag = self.loop.call_later(LAG_S, self._check)
+
+    def _check(self) -> None:
+        self.look()
+        left_s = self.taken_s + LAG_S - self.loop.time()
+        if left_s > 0:
+            self.lag = self.loop.call_later(left_s, self._check)
+        else:
+            self.hang_up()
+
+    def _count(self) -> int:
+        """A number that changes when the reader takes something: it, and not its distance from the end, is progress.
+
+        What still waits lies in asyncio, with TLS in two places there, and in the kernel: where the kernel does not
+        tell what has arrived, only the first of them is seen.
+        """
+        with contextlib.suppress(AttributeError, OSError, struct.error):  # no Linux, an old one, or just now closed
+            told = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKNOWLEDGED.size)
+            return int(_ACKNOWLEDGED.unpack(told)[0])
+        return self.transport.get_write_buffer_size()
 
 
 async def _full(scope: Scope, receive: Receive, send: Send) -> None:

@@ -153,8 +153,9 @@ class Seat:
         self.say(self.actions.words("say.signed_in", operator=name))
 
     def rise(self) -> None:
-        """Nobody is signed in any more."""
+        """Nobody is signed in any more; the browser keeps its place and its language as if it had just come."""
         self.changes += self.operator is not None
+        self.session.used_s = self.session.clock()
         client = self.session.client
         self.actions.operator = client.actor = client.session = None
         client.role = Role.VIEWER  # nobody does nothing, whatever is still on its way

@@ -15,7 +15,7 @@ from tuner.wire.endpoint import Link
 MOST_SEATS = 300
 MOST_EMPTY = 100  # of them where nobody has signed in: whoever opens the page again and again drives out no other
 MOST_OF_ONE = 20  # where the same person has signed in: the daemon has room for no more sessions of one
-EMPTY_S = 600.0
+EMPTY_S = 12 * 3600.0  # its language and why somebody was signed out are still there after a shift
 CHECK_S = 3.0  # how long the page knows nothing of a session that the daemon has ended
 RETIRED_S = 10.0  # how long a request may be on its way that was sent with the cookie from before signing in
 
@@ -41,12 +41,9 @@ class Seats:
         self._leaving: set[asyncio.Task[None]] = set()
 
     def find(self, cookie: str | None) -> Seat | None:
-        """The seat of a browser, if it still has one; who has done nothing for long is signed out."""
+        """The seat of a browser, if it still has one."""
         self._sweep()
-        seat = self._seats.get(cookie or "")
-        if seat is not None and seat.operator is not None and self._clock() - seat.session.used_s > seat.idle_s:
-            seat.sign_out()
-        return seat
+        return self._seats.get(cookie or "")
 
     def new(self, language: str) -> tuple[str, Seat] | None:
         """Another seat and its cookie; None: there is no room.
@@ -54,8 +51,9 @@ class Seats:
         A name costs nobody anything: whoever gave one and has no window open makes room before a newcomer is refused.
         """
         empty = [cookie for cookie, seat in self._seats.items() if seat.operator is None]
-        if len(empty) >= MOST_EMPTY:
-            self.drop(min(empty, key=lambda cookie: self._seats[cookie].session.used_s))
+        empty.sort(key=lambda cookie: self._seats[cookie].session.used_s)
+        for cookie in empty[: max(0, len(empty) - MOST_EMPTY + 1)]:
+            self.drop(cookie)
         if len(self._seats) >= MOST_SEATS:
             asleep = [cookie for cookie, seat in self._seats.items() if not (seat.streams or seat.proved)]
             if not asleep:
@@ -125,11 +123,17 @@ class Seats:
             task.add_done_callback(self._leaving.discard)
 
     def _sweep(self) -> None:
-        """Give up seats where nobody has been for long; a window that is open keeps its own."""
+        """Sign out who has done nothing for long, and give up seats where nobody has been for longer.
+
+        A window that is open keeps its own; whoever is signed out finds there why.
+        """
         now_s = self._clock()
         self._retired_s = {one: at_s for one, at_s in self._retired_s.items() if now_s - at_s < RETIRED_S}
         for cookie, seat in list(self._seats.items()):
-            if not seat.streams and now_s - seat.session.used_s > (EMPTY_S if seat.operator is None else seat.idle_s):
+            idle_s = now_s - seat.session.used_s
+            if seat.operator is not None and idle_s > seat.idle_s:
+                seat.sign_out()
+            elif seat.operator is None and not seat.streams and idle_s > EMPTY_S:
                 self.drop(cookie)
 
     def all(self) -> list[Seat]:

@@ -140,6 +140,7 @@ class Shown:
             "proved": seat.proved,
             "role": welcome.role if welcome is not None else "",
             "login": self._login,
+            "closed": self._closed,
             "people": bool(shared.welcome and shared.welcome.people),
             "languages": {code: Words(code)("language.name") for code in LANGUAGES},
             "view": view,

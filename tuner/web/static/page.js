@@ -66,6 +66,7 @@
     if (large && key() !== before.question) large = "left";
     showZoom();
     noteQuestion();
+    follow();
   }
 
   // a name or PIN that was typed is not lost, also not to an answer that was asked for before
@@ -242,13 +243,21 @@
     }
   }
 
+  // A stream that was refused (nobody was signed in, the daemon was away) is never opened again by the browser.
+  let stream = null;
+  const following = () => stream !== null && stream.readyState !== EventSource.CLOSED;
+  function follow() {
+    if (following() || !document.querySelector("nav")) return;
+    stream = new EventSource("/events");
+    stream.onmessage = look;
+  }
+
   window.addEventListener("popstate", look);
   document.documentElement.classList.add("script");
   noteQuestion();
   showZoom();
-  if (document.querySelector("nav")) {
-    const stream = new EventSource("/events");
-    stream.onmessage = look;
-    setInterval(() => { if (!document.hidden && document.querySelector(".pace")) look(); }, 5000);
-  }
+  follow();
+  setInterval(() => {
+    if (!document.hidden && (!following() || document.querySelector(".pace"))) look();
+  }, 5000);
 })();
