@@ -196,7 +196,7 @@ ROWS = (
     Row("floods", 1, 0, selected("tests/faults/test_flood.py")),
     Row("lying machines", 1, 0, selected("tests/gate/test_gate_lies.py", "tests/gate/test_lying_run.py")),
     Row("hung and dying adapters", 1, 0, selected("tests/faults/test_adapter_faults.py")),
-    Row("killed compute workers", 1, 0, selected("tests/faults/test_workers_killed.py")),
+    Row("killed compute workers", 1, 1, selected("tests/faults/test_workers_killed.py")),  # all of them are long
     Row("orphans", 1, 0, selected("tests/faults/test_orphans.py")),
     Row("a day of 50 campaigns", PARTS_A_DAY, 3, day),
 )
