@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from pydantic import ValidationError
 
 from tests.machine import test_machine_process as process
 from tests.machine.test_machine_process import GOOD, SHORT_S
@@ -54,3 +55,16 @@ async def test_an_endless_text_about_a_fault_is_cut(bench):
     with pytest.raises(LinkError, match=r"^too loud") as caught:
         await bench(read_back=["shout"]).machine.read_back()
     assert len(str(caught.value)) <= answers.MOST_LETTERS
+
+
+def test_options_and_files_may_have_spaces_of_other_widths():
+    setting = {"grade": "\u6a19\u6e96\u3000A"}
+    assert answers.SETTING_ANSWER.validate_python(setting) == setting
+    given = {"valid": True, "reason": "", "measurements": {}, "photo": "/parts/1\u202fPM.png"}
+    assert answers.OutcomeAnswer.model_validate(given).photo == given["photo"]
+
+
+@pytest.mark.parametrize("names", [("guard", "guard\x1b"), ("g" * 300, "g" * 301)])
+def test_an_interlock_does_not_vanish_behind_another_one_of_nearly_its_name(names):
+    with pytest.raises(ValidationError, match="two names are the same"):
+        answers.HealthAnswer(ok=True, text="", interlocks=dict(zip(names, (False, True), strict=True)))

@@ -7,7 +7,6 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 
 import pytest
-from pydantic import ValidationError
 
 from tests.campaign.helpers import terms
 from tests.daemon.scripted import install, read_notes
@@ -16,7 +15,6 @@ from tuner.adapter import DeadlineError, Health, LinkError, Outcome, RefusedErro
 from tuner.campaign.terms import AdapterTerms
 from tuner.config.campaign import AdapterDeadlines
 from tuner.daemon.service import PRELOADED
-from tuner.machine import answers
 from tuner.machine import process as under_test
 from tuner.machine.process import LONGEST_BACK_OFF_S, Machine
 
@@ -227,19 +225,6 @@ async def test_what_a_machine_calls_things_has_no_escape_sequences_either(bench)
     assert outcome == Outcome(True, measurements={"cycle [2J ]0;mine": 1.5}, photo="/parts/ [31m1  a.png")
     assert (await one.machine.health()).interlocks == {"guard [2J": True}
     assert await one.machine.read_back() == {"x [2J": 5.0, "n": "two [31m"}
-
-
-def test_options_and_files_may_have_spaces_of_other_widths():
-    setting = {"grade": "\u6a19\u6e96\u3000A"}
-    assert answers.SETTING_ANSWER.validate_python(setting) == setting
-    given = {"valid": True, "reason": "", "measurements": {}, "photo": "/parts/1\u202fPM.png"}
-    assert answers.OutcomeAnswer.model_validate(given).photo == given["photo"]
-
-
-@pytest.mark.parametrize("names", [("guard", "guard\x1b"), ("g" * 300, "g" * 301)])
-def test_an_interlock_does_not_vanish_behind_another_one_of_nearly_its_name(names):
-    with pytest.raises(ValidationError, match="two names are the same"):
-        answers.HealthAnswer(ok=True, text="", interlocks=dict(zip(names, (False, True), strict=True)))
 
 
 @pytest.mark.asyncio
