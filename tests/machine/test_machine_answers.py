@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tests.machine import test_machine_process as process
 from tests.machine.test_machine_process import GOOD, SHORT_S
 from tests.patience import PATIENT_S
-from tuner.adapter import AdapterError, LinkError
+from tuner.adapter import AdapterError, LinkError, Outcome
 from tuner.machine import answers
 
 bench = process.bench  # the same machine with a script
@@ -68,3 +68,12 @@ def test_options_and_files_may_have_spaces_of_other_widths():
 def test_an_interlock_does_not_vanish_behind_another_one_of_nearly_its_name(names):
     with pytest.raises(ValidationError, match="two names are the same"):
         answers.HealthAnswer(ok=True, text="", interlocks=dict(zip(names, (False, True), strict=True)))
+
+
+@pytest.mark.asyncio
+async def test_what_a_machine_calls_things_has_no_escape_sequences_either(bench):
+    one = bench(run_trial=["garish_names"], health=["garish_locks"], read_back=["garish_setting"])
+    outcome = await one.machine.run_trial("T1")
+    assert outcome == Outcome(True, measurements={"cycle [2J ]0;mine": 1.5}, photo="/parts/ [31m1  a.png")
+    assert (await one.machine.health()).interlocks == {"guard [2J": True}
+    assert await one.machine.read_back() == {"x [2J": 5.0, "n": "two [31m"}

@@ -219,15 +219,6 @@ async def test_what_a_machine_says_is_one_line_without_escape_sequences(bench):
 
 
 @pytest.mark.asyncio
-async def test_what_a_machine_calls_things_has_no_escape_sequences_either(bench):
-    one = bench(run_trial=["garish_names"], health=["garish_locks"], read_back=["garish_setting"])
-    outcome = await one.machine.run_trial("T1")
-    assert outcome == Outcome(True, measurements={"cycle [2J ]0;mine": 1.5}, photo="/parts/ [31m1  a.png")
-    assert (await one.machine.health()).interlocks == {"guard [2J": True}
-    assert await one.machine.read_back() == {"x [2J": 5.0, "n": "two [31m"}
-
-
-@pytest.mark.asyncio
 async def test_a_refusal_is_told_apart_from_a_fault(bench):
     one = bench(apply=["refuse", "raise"])
     with pytest.raises(RefusedError, match="too hot"):

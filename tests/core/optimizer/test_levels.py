@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.core.helpers import LIGHT, MIXED, run
-from tuner import Choice, Continuous, Integer, Optimizer, Proposal, Question, Space, Stepped
+from tuner import Choice, Continuous, Integer, Optimizer, Space, Stepped
 from tuner.core.optimizer.levels import has_levels, level_rows, promising_levels
 from tuner.core.optimizer.strategy import Levels, Strategy
 
@@ -121,37 +121,3 @@ def test_a_small_effect_of_a_choice_is_found_beside_numbers_and_a_constraint():
         run(optimizer, 20, quality)
         right += optimizer.ledger.trials[optimizer.champion].setting["gate"] == "fan"
     assert right >= 9
-
-
-MELTING = Space(
-    [
-        Integer("melt", 180, 260),
-        Stepped("hold", 200, 900, 5),
-        Integer("cool", 8, 40),
-        Choice("gate", ["edge", "tunnel", "fan"]),
-    ],
-    ["hold <= 1600 - 4*melt"],
-)
-GATES = {"fan": 0.0, "edge": 0.5, "tunnel": 1.0}
-
-
-def melting_cost(setting):
-    places = (setting["melt"] - 235) / 20, (setting["hold"] - 600) / 150, (setting["cool"] - 20) / 8
-    return sum(place**2 for place in places) + GATES[setting["gate"]]
-
-
-@pytest.mark.slow
-def test_the_best_gate_is_found_in_twenty_parts_although_it_is_not_the_known_good_one():
-    found = []
-    for seed in range(10):
-        optimizer = Optimizer(MELTING, seed=seed, budget=20)
-        optimizer.tell_outcome(optimizer.add({"melt": 220, "hold": 450, "cool": 18, "gate": "edge"}), True)
-        trials = optimizer.ledger.trials
-        while isinstance(step := optimizer.next_step(propose=len(trials) < 20), Proposal | Question):
-            if isinstance(step, Proposal):
-                optimizer.tell_outcome(step.number, True)
-            else:
-                pair = step.number, step.opponent
-                optimizer.tell_judgment(*sorted(pair, key=lambda number: melting_cost(trials[number].setting)))
-        found.append(optimizer.recommend()["gate"])
-    assert found.count("fan") >= 9, found
